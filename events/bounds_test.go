@@ -25,7 +25,8 @@ import (
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 10, MaxReasons: 3, WritesPerMinute: 1000, TotalWritesPerSecond: 1e6})
+		rec, stop := start(t, s, events.Options{MaxObjects: 10, WritesPerMinute: 1000, TotalWritesPerSecond: 1e6})
+		events.Narrow(rec, 3, 10*time.Minute)
 		for i, o := range objects(1000) {
 			for reason := range 5 {
 				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", (i+reason)%7), "", "")
@@ -45,8 +46,9 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestWhatWaitsIsNotEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: 10, MaxReasons: 2})
+		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: 10})
 		require.NoError(t, err)
+		events.Narrow(rec, 2, 10*time.Minute)
 		for _, o := range objects(12) {
 			for reason := range 3 {
 				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", reason), "", "")
@@ -126,7 +128,8 @@ func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
 func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxReasons: 3, WritesPerMinute: 60})
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 60})
+		events.Narrow(rec, 3, 10*time.Minute)
 		for _, reason := range []string{"B", "A", "C", "B", "D", "B", "C"} { // D takes the room of A
 			rec.Eventf(object("a"), nil, "Normal", reason, "Run", "")
 			time.Sleep(20 * time.Second)

@@ -21,13 +21,13 @@ func catch(of any, err *error) {
 // withheld replaces a note whose arguments cannot be formatted.
 const withheld = "[withheld: formatting the note panicked]"
 
-// format is fmt.Appendf. It also survives an argument that panics with a value
+// format is fmt.Sprintf. It also survives an argument that panics with a value
 // whose own text panics.
-func format(buf []byte, note string, args ...any) (text []byte) {
+func format(note string, args ...any) (text string) {
 	defer func() {
 		if recover() != nil {
-			text = []byte(withheld)
+			text = withheld
 		}
 	}()
-	return fmt.Appendf(buf, note, args...)
+	return fmt.Sprintf(note, args...)
 }

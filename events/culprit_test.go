@@ -50,15 +50,20 @@ func TestEventsThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		assert.Len(t, s.all(), 30)
 		time.Sleep(time.Hour)
+		assert.Empty(t, rec.Stats().Lost, "no write in another namespace shows that the server is well")
+		for range 10 {
+			rec.Failure(inNamespace("other", "run"), errAway)
+			rec.Failure(object("good-0"), errAway)
+			time.Sleep(6 * time.Minute)
+		}
 		assert.Equal(t, map[string]int64{events.LostExpired: 6}, rec.Stats().Lost, "and are given up in the end")
 		_ = stop()
 		assertAccounts(t, rec)
 	})
 }
 
-// TestInALongOutageFewGrowOld: a write that was tried in place of another goes
-// back to the queue. The attempt does not count against its RetryTimeout.
-func TestInALongOutageFewGrowOld(t *testing.T) {
+// TestOutage_LosesNothing: while no write succeeds, none is given up.
+func TestOutage_LosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := &server{refuse: func(context.Context, request) error {
@@ -72,29 +77,9 @@ func TestInALongOutageFewGrowOld(t *testing.T) {
 			rec.Failure(o, errAway)
 		}
 		time.Sleep(22 * time.Minute)
-		assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(2*5), "each of two workers gives up one in RetryTimeout, which is 5 minutes")
+		assert.Empty(t, rec.Stats().Lost)
+		assert.Len(t, s.all(), 100)
 		assert.Zero(t, rec.Stats().Pending)
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
-// TestWhatIsTriedBesideARetryDoesNotAge: the second worker tries a write while
-// the first worker retries the only failed one.
-func TestWhatIsTriedBesideARetryDoesNotAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(context.Context, request) error {
-			time.Sleep(time.Second)
-			return unavailable()
-		}}
-		rec, stop := start(t, s, events.Options{RetryTimeout: 5 * time.Minute})
-		rec.Failure(object("first"), errAway)
-		time.Sleep(time.Second + time.Millisecond)
-		for _, o := range named("run", 10) {
-			rec.Failure(o, errAway)
-		}
-		time.Sleep(9 * time.Minute)
-		assert.Equal(t, map[string]int64{events.LostExpired: 1}, rec.Stats().Lost, "the first; the age of the next began when it had gone")
 		_ = stop()
 		assertAccounts(t, rec)
 	})
@@ -120,7 +105,7 @@ func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 					}
 					return nil
 				}}
-				rec, stop := start(t, s, events.Options{RetryTimeout: 2 * time.Hour})
+				rec, stop := start(t, s, events.Options{})
 				for _, o := range named("run", 20) {
 					rec.Failure(o, errAway)
 				}

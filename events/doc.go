@@ -25,16 +25,25 @@
 // in an object, an error or another part of the caller's code costs one event.
 // Notes are redacted, then cut to 1024 bytes. Only values of 8 bytes or more
 // that redact.SecretValues keeps are masked for certain. Objects are
-// distinguished by uid, or without one by group, kind, namespace and name.
-// [Recorder.Stats] counts the result of every occurrence.
+// distinguished by uid, namespace and name, or without a uid by group, kind,
+// namespace and name. [Recorder.Stats] counts the result of every occurrence.
+//
+// One Recorder is enough for a process: [Recorder.For] returns it under the
+// name of another controller.
 //
 // # Order
 //
 // First Warnings and recoveries are written before first Normals, and all of
 // these before updates of series. After each write the Recorder pauses the
 // series, first for 60s/WritesPerMinute and then twice as long each time, up to
-// MaxUpdateInterval. When the pause ends, the Recorder writes the last note if
-// it has changed meanwhile, otherwise the count.
+// ten minutes. When the pause ends, the Recorder writes the last note if it has
+// changed meanwhile, otherwise the count. So no Event is stale for longer than
+// a pause, and a text that is different each time makes no flood.
+//
+// A pause ends early after a change of metadata.generation, because somebody
+// has edited the object and looks, and for another text of a terminal error. At
+// most three pauses in a row do, except for a text that came twice after a
+// change of the generation. An object has at most 8 series.
 //
 // When an object fails or recovers, its pauses begin anew. A failure that still
 // waits is written before Recovered, and Recovered before the next failure.
@@ -48,7 +57,16 @@
 // namespaces together have 4, and half of TotalWritesPerSecond. The Recorder
 // pauses all writes only for what concerns the whole server: no connection, and
 // the answers 401, 429, 502 and 503. This pause grows only if another namespace
-// fails too.
+// fails too. While all requests fail, pauses double up to 30 seconds. Where
+// some succeed, they are as long as the share of failures demands: a server
+// that fails four of five requests gets one a second.
+//
+// During an outage no Event is given up. One is given up if it failed for five
+// minutes while most writes in other namespaces succeeded, at most one in five
+// minutes in a namespace that fails. A write that is denied, or that no group
+// serves, is tried again once, after 15 seconds, because an API server that
+// starts knows no roles for a moment. An invalid one is tried once. A namespace
+// that is absent or terminating is not asked again for 30 seconds.
 //
 // After a 429 or 5xx with Retry-After, client-go sleeps and makes the request
 // again by itself. The Recorder stops it, so that the caps count each request.

@@ -4,8 +4,6 @@
 package events
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -15,16 +13,15 @@ import (
 // reconcile is the action of the Events that report how reconciling went.
 const reconcile = "Reconcile"
 
-// Conflicts in a row open a failure after routineTime.
-const routineTime = 2 * time.Minute
-
 // Failure reports how reconciling obj went: call it once at the end of each
 // reconcile with its error.
 //
 // The first error is written immediately, as a Warning. Its reason is that of
 // [Classify], and its note the text of the error. Repeats are counted. If the
-// text changes, a terminal error is written as soon as the object's cap allows,
-// and any other error when the pause of the series ends. A nil error ends the
+// text changes, the last text is written when the pause of the series ends. For
+// a terminal error, and after a change of metadata.generation, it is written as
+// soon as the object's cap allows, but at most three pauses in a row end early
+// for texts that never repeat. A nil error ends the
 // open failure with one Normal Recovered event, and does nothing when none is
 // open. The action of these Events is Reconcile. Do not report the NotFound of
 // obj itself: it is gone, and no dependency is missing.
@@ -84,45 +81,28 @@ func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 	switch {
 	case err == nil:
 		r.recovered(obj)
+		return
 	case v.canceled:
-		r.locked(func() {
-			r.stats.Recorded++
-			r.stats.Suppressed++
-		})
-	default:
-		var buf [stackNote]byte
-		r.record(&occurrence{
-			regarding: obj, identity: identity{eventtype: corev1.EventTypeWarning, reason: v.reason, action: reconcile},
-			failure: true, terminal: v.terminal, routine: v.routine,
-		}, format(buf[:0], "%v", err))
+		r.locked(r.book.suppressed)
+		return
 	}
+	c := call{
+		regarding: obj, eventtype: corev1.EventTypeWarning, reason: v.reason, action: reconcile,
+		kind: failure, terminal: v.terminal,
+	}
+	if v.routine {
+		c.kind = conflict
+	}
+	r.record(&c, format("%v", err))
 }
 
 func (r *Recorder) recovered(obj runtime.Object) {
-	r.known(obj, func(e *entry, now instant) {
-		from := e.lastFailure
-		if e.lastFailure, e.conflicted = "", 0; from == "" {
-			return
+	id, err := r.identify(obj)
+	c := call{regarding: obj, eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile, kind: recovery}
+	o := r.occurrence(&c, id)
+	r.locked(func() {
+		if r.isKnown(err) {
+			r.book.recovered(r.now(), &o)
 		}
-		r.hasten(e, now)
-		r.settle(e, now)
-		o := occurrence{
-			regarding: obj, identity: identity{eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile}, recovery: true,
-		}
-		o.about = r.aboutOf(&o)
-		r.stats.Recorded++
-		r.count(e, &o, []byte("recovered from "+from), now)
 	})
-}
-
-// hasten is called when an object fails or recovers. It shortens the pauses
-// that the change has made obsolete, so what an object shows last is never
-// wrong for longer than one short pause. The next occurrence is another
-// episode: a new Event, so that kubectl describe shows it last.
-func (r *Recorder) hasten(e *entry, now instant) {
-	for s := e.series; s != nil; s = s.older {
-		if s.state {
-			s.due, s.pause, s.hash = min(s.due, now.add(r.pause)), r.pause, 0
-		}
-	}
 }

@@ -24,34 +24,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestGeneratedWords_MakeNoNewEvents: the text of each try names another pod.
-func TestGeneratedWords_MakeNoNewEvents(t *testing.T) {
-	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	for name, text := range map[string]func(i int) string{
-		"PodName": func(i int) string {
-			return fmt.Sprintf("pods %q is invalid: spec.x", "run-7d4b9c6f5-"+string([]byte{letters[i%27], letters[i/27%27], 'x', '2', letters[i%13]}))
-		},
-		"UID":  func(i int) string { return fmt.Sprintf("run 0a1b2c3d-0000-4000-8000-%012d is invalid", i) },
-		"Hash": func(i int) string { return fmt.Sprintf("secret params-a1b2c3%06d is invalid", i) },
-		"Time": func(i int) string { return fmt.Sprintf("token issued at %d is invalid", 1700000000+i) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{}
-				rec, stop := start(t, s, events.Options{})
-				for i := range 360 {
-					rec.Failure(object("a"), invalid(text(i)))
-					time.Sleep(10 * time.Second)
-				}
-				require.NoError(t, stop())
-				assert.Len(t, s.all(), 1)
-				assert.Equal(t, int32(360), s.all()[0].Series.Count)
-				assert.LessOrEqual(t, len(s.asked()), 15)
-			})
-		})
-	}
-}
-
 // TestRelatedAndFieldPath_DistinguishSeries.
 func TestRelatedAndFieldPath_DistinguishSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -364,7 +364,7 @@ func TestTheRedactor_MayCallTheRecorder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{refuse: func(context.Context, request) error { return answer }}
 			var rec *events.Recorder
-			rec, err := events.New(s.sink(), controller, events.Options{RetryTimeout: time.Minute, Redact: func(s string) string {
+			rec, err := events.New(s.sink(), controller, events.Options{Redact: func(s string) string {
 				_ = rec.Stats()
 				return s
 			}})

@@ -17,7 +17,7 @@ func (r *Recorder) Legacy() *LegacyRecorder { return (*LegacyRecorder)(r) }
 
 // Event records message, which is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
-	(*Recorder)(l).recordText(&occurrence{regarding: object, identity: identity{eventtype: eventtype, reason: reason}}, message)
+	(*Recorder)(l).record(&call{regarding: object, eventtype: eventtype, reason: reason}, message)
 }
 
 // Eventf is [Recorder.Eventf] without a related object.

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A limiter is a token bucket whose clock is the instants of a Recorder.
+// A limiter is a token bucket whose clock is the instants of a Recorder. Its
+// lock is that of rate.Limiter.
 type limiter struct{ bucket *rate.Limiter }
 
 // A limit is how many tokens a bucket holds, and how long one takes to come
@@ -20,8 +21,8 @@ type limit struct {
 	interval time.Duration
 }
 
-// full returns a limiter that holds all its tokens.
-func (l limit) full() limiter { return limiter{rate.NewLimiter(rate.Every(l.interval), l.burst)} }
+// newLimiter returns a limiter that holds all its tokens.
+func (l limit) newLimiter() limiter { return limiter{rate.NewLimiter(rate.Every(l.interval), l.burst)} }
 
 // perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that
 // refills n a minute lets 2n-1 through in its first minute; one of (n+2)/2 that
@@ -46,8 +47,8 @@ func perSecond(n, seconds float64) limit {
 // ready returns the earliest instant from now on at which l holds a token.
 func (l limiter) ready(now instant) instant { return l.holds(1, now) }
 
-// full returns the earliest instant from now on at which no token is missing.
-func (l limiter) full(now instant) instant { return l.holds(float64(l.bucket.Burst()), now) }
+// fullAt returns the earliest instant from now on at which no token is missing.
+func (l limiter) fullAt(now instant) instant { return l.holds(float64(l.bucket.Burst()), now) }
 
 // take removes a token at now, which must not be before an earlier call. The
 // token may be one that has not come back yet.

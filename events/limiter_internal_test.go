@@ -32,7 +32,7 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 			},
 		} {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
-			l := perMinute(n).full()
+			l := perMinute(n).newLimiter()
 			var taken []instant
 			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(random, l, now)) {
 				for l.ready(now) <= now {
@@ -58,7 +58,7 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{1, 2, 5, 10} {
-		l := perMinute(n).full()
+		l := perMinute(n).newLimiter()
 		var counted []instant
 		now := instant(1)
 		for len(counted) < 2000 {
@@ -78,7 +78,7 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 
 func TestPerSecond(t *testing.T) {
 	for _, rate := range []float64{1e-300, 1e-12, 0.01, 0.5, 1, 20, 1000, 1e12, math.Inf(1)} {
-		l := perSecond(rate, 5).full()
+		l := perSecond(rate, 5).newLimiter()
 		n := 0
 		for now := instant(1); now.since(0) <= time.Minute; now = now.add(100 * time.Millisecond) {
 			for n < 100_000 && l.ready(now) <= now {

@@ -15,8 +15,8 @@ import (
 )
 
 // logger returns the logger of ctx, which is the caller's code, or klog's.
-func (r *Recorder) logger(ctx context.Context) (log logr.Logger) {
-	safely(func() { log = klog.FromContext(ctx).WithValues("controller", r.controller) })
+func (e *engine) logger(ctx context.Context) (log logr.Logger) {
+	safely(func() { log = klog.FromContext(ctx).WithValues("controller", e.controller) })
 	return log
 }
 
@@ -28,25 +28,66 @@ func safely(f func()) {
 
 // logHook logs that OnResult panicked. The caller of a recording method passed
 // no logger, so this goes to klog.
-func (r *Recorder) logHook(err error) {
+func (e *engine) logHook(err error) {
 	safely(func() {
-		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong", "controller", r.controller)
+		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong", "controller", e.controller)
 	})
 }
 
 // logUnstarted logs to klog: without Start no other logger exists.
-func (r *Recorder) logUnstarted() {
+func (e *engine) logUnstarted() {
 	var pending, lost int64
 	var details []string
-	r.locked(func() {
-		pending = r.stats.Pending
-		for _, cause := range slices.Sorted(maps.Keys(r.losses)) {
-			lost += r.losses[cause].total
-			details = append(details, cause+": "+r.losses[cause].detail)
+	e.locked(func() {
+		pending = e.book.stats.Pending
+		for _, cause := range slices.Sorted(maps.Keys(e.book.losses)) {
+			lost += e.book.losses[cause].total
+			details = append(details, cause+": "+e.book.losses[cause].detail)
 		}
 	})
 	safely(func() {
 		klog.Background().Error(nil, "Nothing writes the recorded events: call RunWith, Start or Flush of the Recorder",
-			"controller", r.controller, "pending", pending, "lost", lost, "detail", strings.Join(details, "; "))
+			"controller", e.controller, "pending", pending, "lost", lost, "detail", strings.Join(details, "; "))
+	})
+}
+
+// report logs what was lost. A namespace that is gone takes its Events with it.
+func report(log logr.Logger, lost []loss) {
+	for _, l := range lost {
+		safely(func() {
+			if l.cause == LostNamespaceGone {
+				log.Info("Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
+				return
+			}
+			log.Error(nil, "Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
+		})
+	}
+}
+
+// logDetour logs that Events go to core/v1, if d is not nil.
+func (e *engine) logDetour(log logr.Logger, d *detour) {
+	if d == nil {
+		return
+	}
+	safely(func() {
+		log.Info("Events go to core/v1: events.k8s.io/v1 refused them",
+			"for", d.length.String(), "count", d.count, "detail", d.why)
+	})
+}
+
+// logWrite logs an Event that was written to Options.Logger.
+func (e *engine) logWrite(req *request, w *write) {
+	if e.o.Logger.GetSink() == nil {
+		return
+	}
+	ref := w.object.ref
+	note := ""
+	if req.event != nil {
+		note = req.event.Note
+	}
+	safely(func() {
+		e.o.Logger.Info("Event occurred", "object", klog.KRef(ref.Namespace, ref.Name), "kind", ref.Kind,
+			"apiVersion", ref.APIVersion, "type", w.series.eventtype, "reason", w.series.reason,
+			"action", w.series.action, "controller", w.series.controller, "note", note, "count", w.count)
 	})
 }

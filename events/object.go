@@ -4,84 +4,201 @@
 package events
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// identify returns what tells obj apart. It asks no scheme and allocates
-// nothing for an object with a uid. It calls the caller's code, so mu must not
-// be held.
-func (r *Recorder) identify(obj runtime.Object) (key string, err error) {
-	defer catch(obj, &err)
-	if isnil.Is(obj) {
-		return "", errors.New("the object is nil")
-	}
-	m, err := apimeta.Accessor(obj)
-	if err == nil {
-		uid := m.GetUID()
-		if uid != "" {
-			return string(uid), nil
-		}
-	}
-	ref, err := r.refer(obj)
-	return keyOf(ref), err
+// An object is what a book keeps about one object. Its cap is charged when a
+// request has ended, and at most one request about an object is under way: so
+// the cap holds on the API server even if a request takes long.
+type object struct {
+	ref       corev1.ObjectReference
+	namespace *namespace
+	limiter   limiter
+	series    []*series
+	episodes  []*episode
+
+	busy      bool // a request about it is under way
+	forgotten bool
+	waits     bool // a first Event of it waits, or is being written
+
+	turn   turn // while it is in a queue
+	queued place
+	pool   *pool // where it may make room for others, or nil
+	slot   int
 }
 
-// refer returns what an Event says of obj, or an error that says why it cannot
-// say it. A reference has a kind. It calls the caller's code, so mu must not be
-// held.
-func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err error) {
-	defer catch(obj, &err)
-	if given, ok := obj.(*corev1.ObjectReference); ok {
-		if given.Kind == "" {
-			return ref, errors.New("the ObjectReference names no kind")
-		}
-		ref = *given
-		ref.ResourceVersion, ref.FieldPath = "", ""
-		return ref, nil
+// A key distinguishes objects. The versions play no part, and the kind only
+// where there is no uid.
+type key struct{ uid, kind, namespace, name string }
+
+func keyOf(ref *corev1.ObjectReference) key {
+	k := key{uid: string(ref.UID), namespace: ref.Namespace, name: ref.Name}
+	if k.uid == "" {
+		k.kind = ref.GroupVersionKind().GroupKind().String()
 	}
-	m, err := apimeta.Accessor(obj)
-	if err != nil {
-		return ref, fmt.Errorf("%T has no object metadata", obj)
-	}
-	gvk := obj.GetObjectKind().GroupVersionKind()
-	if gvk.Kind == "" {
-		if r.o.Scheme == nil {
-			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
-		}
-		known, _, err := r.o.Scheme.ObjectKinds(obj)
-		if err != nil || len(known) == 0 || known[0].Kind == "" {
-			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
-		}
-		gvk = known[0]
-	}
-	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
+	return k
 }
 
-// keyOf is the uid, or the group, the kind, the namespace and the name where
-// there is none. The versions play no part.
-func keyOf(ref corev1.ObjectReference) string {
-	if ref.UID != "" {
-		return string(ref.UID)
-	}
-	return ref.GroupVersionKind().GroupKind().String() + "/" + ref.Namespace + "/" + ref.Name
+// An episode is a failure of an object that one controller reports.
+type episode struct {
+	controller string
+	failure    string  // the reason that Recovered will name; empty when none is open
+	conflicts  instant // the first of the conflicts in a row that opened no failure
 }
 
-// aboutOf returns the other references of the Event of o. A related object that
-// cannot be referred to is left out.
-func (r *Recorder) aboutOf(o *occurrence) (a about) {
-	if ref, ok := o.regarding.(*corev1.ObjectReference); ok && ref != nil {
-		a.fieldPath = ref.FieldPath
+// end closes the failure, and returns its reason.
+func (e *episode) end() (reason string) {
+	reason = e.failure
+	e.failure = ""
+	e.conflicts = 0
+	return reason
+}
+
+// episode returns that of controller, or nil.
+func (o *object) episode(controller string) *episode {
+	for _, e := range o.episodes {
+		if e.controller == controller {
+			return e
+		}
 	}
-	if !isnil.Is(o.related) {
-		a.related, _ = r.refer(o.related)
+	return nil
+}
+
+// begin returns the episode of controller, a new one if there was none.
+func (o *object) begin(controller string) *episode {
+	e := o.episode(controller)
+	if e == nil {
+		e = &episode{controller: controller}
+		o.episodes = append(o.episodes, e)
 	}
-	return a
+	return e
+}
+
+// A class orders what may be written: lower ones are first.
+type class uint8
+
+const (
+	firstWarning class = iota // and the recovery from it
+	firstNormal
+	update
+)
+
+// A turn is what to write next about an object, and when.
+type turn struct {
+	series *series
+	at     instant
+	class  class
+	since  instant // the first occurrence that waits for it
+}
+
+// comesBefore orders objects that wait for an instant. Those that may be
+// written at the same one are in the order of their class, and in it the
+// oldest is first.
+func (o *object) comesBefore(other *object) bool {
+	return cmp.Or(
+		cmp.Compare(o.turn.at, other.turn.at),
+		cmp.Compare(o.turn.class, other.turn.class),
+		cmp.Compare(o.turn.since, other.turn.since),
+	) < 0
+}
+
+func (o *object) place() *place { return &o.queued }
+
+// find returns the series of an occurrence, or nil.
+func (o *object) find(occ *occurrence) *series {
+	for _, s := range o.series {
+		if s.identity == occ.identity && s.isAbout(occ.about) {
+			return s
+		}
+	}
+	return nil
+}
+
+// nextTurn returns the series to write next, the earliest instant for it, and
+// how urgent that is. Its series is nil when there is nothing to write. While
+// flushing no pause counts.
+func (o *object) nextTurn(now instant, flushing bool) turn {
+	var best turn
+	token := o.limiter.ready(now)
+	for _, s := range o.series {
+		if s.waiting.n == 0 {
+			continue
+		}
+		first := o.firstOf(s)
+		t := turn{series: first, class: s.class(), since: s.waiting.since}
+		t.at = max(token, s.wait.over(flushing), first.wait.over(true))
+		if best.series == nil || t.isSooner(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// isSooner reports whether t is to be taken before u.
+func (t turn) isSooner(u turn) bool {
+	return cmp.Or(
+		cmp.Compare(t.at, u.at),
+		cmp.Compare(t.class, u.class),
+		cmp.Compare(t.since, u.since),
+	) < 0
+}
+
+// firstOf returns what must be written before s, or s itself. An object shows
+// last what it is now, failing or recovered. So if the draft of s says that,
+// and a draft that says the contrary waits, the draft whose last occurrence is
+// the oldest goes first.
+func (o *object) firstOf(s *series) *series {
+	if s.episode == nil || s.waiting.draft == nil {
+		return s
+	}
+	isFailing := s.episode.failure != ""
+	if isFailing == (s.eventtype == corev1.EventTypeNormal) {
+		return s
+	}
+	first := s
+	changed := false
+	for _, other := range o.series {
+		if other.episode != s.episode || other.waiting.draft == nil {
+			continue
+		}
+		if other.eventtype != s.eventtype {
+			changed = true
+		}
+		if other.waiting.seen < first.waiting.seen {
+			first = other
+		}
+	}
+	if !changed {
+		return s
+	}
+	return first
+}
+
+// claim returns the class of the most urgent first Event that waits, and
+// whether any new Event does. It is update where only a count or a changed
+// note waits, which may be dropped for another object.
+func (o *object) claim() (most class, hasDraft bool) {
+	most = update
+	for _, s := range o.series {
+		if s.waiting.draft != nil {
+			most = min(most, s.class())
+			hasDraft = true
+		}
+	}
+	return most, hasDraft
+}
+
+// hasten is called when an object fails or recovers. It ends the pauses that
+// the change has made obsolete, so what an object shows last is never wrong for
+// longer than one short pause. The next occurrence is a new Event, so that
+// kubectl describe shows it last.
+func (o *object) hasten(e *episode, now instant, pause time.Duration) {
+	for _, s := range o.series {
+		if s.episode == e {
+			s.hasten(now, pause)
+		}
+	}
 }

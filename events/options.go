@@ -7,9 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/go-logr/logr"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,30 +49,15 @@ type Options struct {
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
 	// half of it. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered, about 0.6 KiB each.
-	// The least recently used are evicted first, and objects that wait for a
-	// failing namespace take at most half of the room. Zero means 8192. An
-	// evicted object loses its series and its cap. TotalWritesPerSecond still
-	// bounds its requests.
+	// MaxObjects bounds the objects that are remembered: about 1 KiB each. While
+	// Events wait, their notes take up to 4 KiB and their annotations 8 KiB, for
+	// each of 8 series.
+	// When it is reached, an object about which no first Event waits makes room,
+	// chosen at random. A first Warning takes the place of a first Normal.
+	// Objects that wait for failing namespaces take at most half of the room.
+	// Zero means 8192. An evicted object loses its series and its cap.
+	// TotalWritesPerSecond still bounds its requests.
 	MaxObjects int
-	// MaxReasons bounds the series that are remembered for an object, mostly
-	// one for each reason. Above it the series that was silent longest makes
-	// room. Zero means 8.
-	MaxReasons int
-	// MaxUpdateInterval is the longest pause between two updates of an
-	// unchanged series; pauses double from 60s/WritesPerMinute up to it. Zero
-	// means 10m. After a silence of more than twice as long, the next
-	// occurrence is a new Event. It must stay below the API server's
-	// --event-ttl, or a failure that goes on disappears.
-	MaxUpdateInterval time.Duration
-	// RetryTimeout is how long the write of an Event is retried, counted from
-	// its first attempt. Zero means 5m. During an outage the Recorder gives up
-	// at most one Event in each RetryTimeout, per failing namespace or for the
-	// server. The others wait until the outage ends. A write that is denied, or
-	// that no group serves, is tried again once, after 15 seconds, because an
-	// API server that starts knows no roles for a moment. An invalid one is
-	// tried once.
-	RetryTimeout time.Duration
 	// DrainTimeout is how long Start goes on writing what is pending when its
 	// context has ended, and RunWith after a clean stop. Zero means 25s, which
 	// is less than the 30s that a pod has by default. The time that a manager
@@ -84,6 +72,13 @@ type Options struct {
 	// Zero means redact.Text. To mask what a reconcile reads from Secrets as
 	// well, set the Redact method of a redact.SecretValues.
 	Redact func(string) string
+	// Annotations are added to each Event, such as the name of the cluster: at
+	// most 8. Zero means none.
+	Annotations map[string]string
+	// Logger, if set, gets one line for each Event that is created or updated,
+	// as StartLogging of client-go's broadcasters writes them. Its note is
+	// redacted. The zero Logger logs none.
+	Logger logr.Logger
 	// Namespace holds the Events of cluster-scoped objects: "default" or
 	// "kube-system"; the API server accepts no other. Zero means "default".
 	Namespace string
@@ -115,7 +110,12 @@ func (o *Options) complete() error {
 	if o.Redact == nil {
 		o.Redact = redact.Text
 	}
-	var tooMany, noNamespace error
+	var tooMany, noNamespace, annotations error
+	o.Annotations = maps.Clone(o.Annotations)
+	err := checkAnnotations(o.Annotations)
+	if err != nil {
+		annotations = fmt.Errorf("events: Options.Annotations: %w", err)
+	}
 	if o.WritesPerMinute > maxWritesPerMinute {
 		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d", o.WritesPerMinute, maxWritesPerMinute)
 	}
@@ -126,11 +126,8 @@ func (o *Options) complete() error {
 		positive("WritesPerMinute", &o.WritesPerMinute, 5), tooMany,
 		positive("TotalWritesPerSecond", &o.TotalWritesPerSecond, 20),
 		positive("MaxObjects", &o.MaxObjects, 8192),
-		positive("MaxReasons", &o.MaxReasons, 8),
-		positive("MaxUpdateInterval", &o.MaxUpdateInterval, 10*time.Minute),
-		positive("RetryTimeout", &o.RetryTimeout, 5*time.Minute),
 		positive("DrainTimeout", &o.DrainTimeout, 25*time.Second),
-		noNamespace,
+		noNamespace, annotations,
 	)
 }
 

@@ -40,9 +40,6 @@ func TestNewRefuses(t *testing.T) {
 		"TotalWritesPerSecond": {"Likewise.", good, controller, events.Options{TotalWritesPerSecond: -0.5}, "TotalWritesPerSecond"},
 		"NaN":                  {"Nor of no number at all.", good, controller, events.Options{TotalWritesPerSecond: math.NaN()}, "TotalWritesPerSecond"},
 		"MaxObjects":           {"Likewise.", good, controller, events.Options{MaxObjects: -1}, "MaxObjects"},
-		"MaxReasons":           {"Likewise.", good, controller, events.Options{MaxReasons: -1}, "MaxReasons"},
-		"MaxUpdateInterval":    {"Likewise.", good, controller, events.Options{MaxUpdateInterval: -1}, "MaxUpdateInterval"},
-		"RetryTimeout":         {"Likewise.", good, controller, events.Options{RetryTimeout: -1}, "RetryTimeout"},
 		"DrainTimeout":         {"Likewise.", good, controller, events.Options{DrainTimeout: -1}, "DrainTimeout"},
 		"Namespace":            {"The API server takes no other.", good, controller, events.Options{Namespace: "runs"}, "kube-system"},
 	}
@@ -56,8 +53,8 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestNewNamesAllThatIsWrong(t *testing.T) {
-	_, err := events.New(nil, "agent run", events.Options{WritesPerMinute: 7000, MaxUpdateInterval: -1, Namespace: "foo"})
-	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "WritesPerMinute is 7000", "MaxUpdateInterval is -1ns", `Namespace is "foo"`} {
+	_, err := events.New(nil, "agent run", events.Options{WritesPerMinute: 7000, DrainTimeout: -1, Namespace: "foo"})
+	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "WritesPerMinute is 7000", "DrainTimeout is -1ns", `Namespace is "foo"`} {
 		require.ErrorContains(t, err, part)
 	}
 	assert.NotContains(t, err.Error(), "regex")
@@ -72,9 +69,8 @@ func TestNewAcceptsTheLimits(t *testing.T) {
 			{TotalWritesPerSecond: 1e-9},
 			{TotalWritesPerSecond: 1e12},
 			{TotalWritesPerSecond: math.Inf(1)},
-			{MaxUpdateInterval: 1},
 			{DrainTimeout: 1},
-			{MaxObjects: 1, MaxReasons: 1},
+			{MaxObjects: 1},
 			{Scheme: (*runtime.Scheme)(nil)},
 			{Namespace: "kube-system"},
 		} {

@@ -45,7 +45,8 @@ func TestOnlyTheStateIsHastened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
-				rec, _ := start(t, s, events.Options{WritesPerMinute: 60, MaxUpdateInterval: time.Hour})
+				rec, _ := start(t, s, events.Options{WritesPerMinute: 60})
+				events.Narrow(rec, 8, time.Hour)
 				for i := range 600 {
 					rec.Eventf(object("a"), nil, "Normal", name, "Run", "again")
 					if tc.flip && i%10 == 0 {
@@ -100,7 +101,8 @@ func TestASeriesDoesNotWaitForAnother(t *testing.T) {
 func TestTheLongestDurationsAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxUpdateInterval: math.MaxInt64, RetryTimeout: math.MaxInt64, DrainTimeout: math.MaxInt64})
+		rec, stop := start(t, s, events.Options{DrainTimeout: math.MaxInt64})
+		events.Narrow(rec, 8, math.MaxInt64)
 		for range 3600 {
 			rec.Failure(object("a"), errAway)
 			time.Sleep(time.Second)

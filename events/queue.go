@@ -3,50 +3,75 @@
 
 package events
 
-import (
-	"cmp"
-	"container/heap"
-)
+import "container/heap"
 
-// A queue is a heap of entries, ordered by class and then by instant. Entries
-// move with [entry.enqueue].
-type queue []*entry
+// A queue is a heap: the first item comes before the others.
+type queue[T queued[T]] []T
 
-func (q *queue) Len() int { return len(*q) }
-
-func (q *queue) Less(i, j int) bool {
-	a, b := (*q)[i], (*q)[j]
-	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.at, b.at)) < 0
+// queued is what a queue holds: pointers that know their place.
+type queued[T any] interface {
+	comesBefore(other T) bool
+	place() *place
 }
 
-func (q *queue) Swap(i, j int) {
-	h := *q
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = int32(i), int32(j)
+// A place is where an item is: in at most one queue.
+type place struct {
+	queue heap.Interface
+	index int
+}
+
+// first returns the first item, or nil.
+func (q *queue[T]) first() (item T) {
+	if len(*q) > 0 {
+		item = (*q)[0]
+	}
+	return item
+}
+
+// enter puts item into q. It must be in no queue.
+func (q *queue[T]) enter(item T) {
+	item.place().queue = q
+	heap.Push(q, item)
+}
+
+// leave takes item out of its queue, if it is in one. What orders the items
+// may change only then.
+func leave(item interface{ place() *place }) {
+	at := item.place()
+	if at.queue == nil {
+		return
+	}
+	heap.Remove(at.queue, at.index)
+	at.queue = nil
+}
+
+// Len is for package heap.
+func (q *queue[T]) Len() int { return len(*q) }
+
+// Less is for package heap.
+func (q *queue[T]) Less(i, j int) bool { return (*q)[i].comesBefore((*q)[j]) }
+
+// Swap is for package heap.
+func (q *queue[T]) Swap(i, j int) {
+	items := *q
+	items[i], items[j] = items[j], items[i]
+	items[i].place().index = i
+	items[j].place().index = j
 }
 
 // Push is for package heap.
-func (q *queue) Push(x any) {
-	e, _ := x.(*entry)
-	e.index = int32(len(*q))
-	*q = append(*q, e)
+func (q *queue[T]) Push(x any) {
+	item, _ := x.(T)
+	item.place().index = len(*q)
+	*q = append(*q, item)
 }
 
 // Pop is for package heap.
-func (q *queue) Pop() any {
+func (q *queue[T]) Pop() any {
+	var none T
 	last := len(*q) - 1
-	e := (*q)[last]
-	(*q)[last] = nil
+	item := (*q)[last]
+	(*q)[last] = none
 	*q = (*q)[:last]
-	return e
-}
-
-// enqueue moves e from its queue to q, or out of all queues if q is nil.
-func (e *entry) enqueue(q *queue, c class, at instant) {
-	if e.queue != nil {
-		heap.Remove(e.queue, int(e.index))
-	}
-	if e.queue, e.class, e.at = q, c, at; q != nil {
-		heap.Push(q, e)
-	}
+	return item
 }

@@ -7,74 +7,66 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// After any moves of entries the first of a queue is of the lowest class and
-// the earliest in it.
-func TestTheEarliestOfTheLowestClassIsInFront(t *testing.T) {
+// TestQueue_HasTheFirstItemInFront: after any moves the first of a queue is the
+// earliest, of the lowest class and the oldest.
+func TestQueue_HasTheFirstItemInFront(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var q, other queue
-	var model []*entry
+	var q, other queue[*object]
+	var model []*object
+	compare := func(a, b *object) int {
+		return cmp.Or(cmp.Compare(a.turn.at, b.turn.at), cmp.Compare(a.turn.class, b.turn.class), cmp.Compare(a.turn.since, b.turn.since))
+	}
 	for range 2000 {
 		if len(model) == 0 || random.IntN(3) > 0 {
-			e := new(entry)
-			e.enqueue(&other, waiting, 0)
-			e.enqueue(&q, class(random.IntN(3)), instant(random.IntN(50)))
-			model = append(model, e)
+			o := new(object)
+			other.enter(o)
+			leave(o)
+			o.turn = turn{at: instant(random.IntN(5)), class: class(random.IntN(3)), since: instant(random.IntN(50))}
+			q.enter(o)
+			model = append(model, o)
 		} else {
 			i := random.IntN(len(model))
-			model[i].enqueue(nil, waiting, 0)
-			assert.Nil(t, model[i].queue)
-			model[i].enqueue(nil, waiting, 0) // it is out already
+			leave(model[i])
+			assert.Nil(t, model[i].queued.queue)
+			leave(model[i]) // it is out already
 			model = slices.Delete(model, i, i+1)
 		}
 		require.Empty(t, other)
 		require.Len(t, q, len(model))
 		if len(model) > 0 {
-			first := slices.MinFunc(model, func(a, b *entry) int {
-				return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.at, b.at))
-			})
-			require.Equal(t, [2]any{first.class, first.at}, [2]any{q[0].class, q[0].at})
+			require.Zero(t, compare(slices.MinFunc(model, compare), q.first()))
 		}
-		for i, e := range q {
-			require.Equal(t, i, int(e.index))
-			require.Same(t, &q, e.queue)
+		for i, o := range q {
+			require.Equal(t, i, o.queued.index)
+			require.Same(t, &q, o.queued.queue)
 		}
 	}
 }
 
-// TestAWorkerThatWakesWhenAllIsClosedSleepsAgain: no worker may serve a timer
-// that is due then. A loop that waits for it would hold the lock forever.
-func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
-	r, err := New(&Sink{events: func(string) client[eventsv1.Event] { return nil }}, "example.com/test", Options{})
-	require.NoError(t, err)
-	run := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: types.UID("a")}}
-	for i := range 10 {
-		r.Eventf(run, nil, "Normal", "Reason"+strconv.Itoa(i), "", "")
-		r.entries["a"].limiter.take(r.now())
-	}
-	require.NotEmpty(t, r.plan.later, "it waits for a token")
-	r.closed = true
-	slept := make(chan instant)
-	go func() {
-		_, at := r.next(r.plan.later[0].at.add(time.Hour))
-		slept <- at
-	}()
-	select {
-	case at := <-slept:
-		assert.Equal(t, never, at)
-	case <-time.After(20 * time.Second):
-		t.Fatal("it spins")
+// TestPool_ForgetsWhatLeavesIt: what is left is found by any number.
+func TestPool_ForgetsWhatLeavesIt(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var p, other pool
+	in := map[*object]bool{}
+	for range 2000 {
+		o := p.pick(random.Uint64())
+		if o == nil || random.IntN(3) > 0 {
+			o = new(object)
+			o.moveTo(&other)
+			o.moveTo(&p)
+			in[o] = true
+		} else {
+			require.True(t, in[o])
+			o.moveTo(nil)
+			delete(in, o)
+		}
+		require.Empty(t, other)
+		require.Len(t, p, len(in))
 	}
 }

@@ -204,7 +204,7 @@ func TestRecoveredEndsAFailure(t *testing.T) {
 func TestAfterALongSilenceAFailureIsNewsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{MaxUpdateInterval: 10 * time.Minute})
+		rec, _ := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		time.Sleep(20 * time.Minute)
 		rec.Failure(object("a"), errAway)
@@ -217,7 +217,9 @@ func TestAfterALongSilenceAFailureIsNewsAgain(t *testing.T) {
 	})
 }
 
-func TestObjectsAreToldApartByUID(t *testing.T) {
+// TestObjects_AreDistinguishedByUIDAndName: a restored cluster, or a test, may
+// have two objects with one uid.
+func TestObjects_AreDistinguishedByUIDAndName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -227,13 +229,15 @@ func TestObjectsAreToldApartByUID(t *testing.T) {
 		third.UID = ""
 		fourth := object("b")
 		fourth.UID = ""
+		fifth := object("copy")
+		fifth.UID = first.UID
 		for range 3 {
-			for _, o := range []*corev1.ConfigMap{first, second, third, fourth} {
+			for _, o := range []*corev1.ConfigMap{first, second, third, fourth, fifth} {
 				rec.Failure(o, errAway)
 			}
 		}
 		synctest.Wait()
-		assert.Len(t, s.all(), 4)
+		assert.Len(t, s.all(), 5)
 	})
 }
 

@@ -5,161 +5,145 @@ package events
 
 import (
 	"cmp"
-	"container/ring"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-const noRoom = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+const (
+	noRoom      = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+	manyReasons = "one object has more than 8 reasons at a time"
+)
 
-const manyReasons = "one object has more reasons at a time than Options.MaxReasons: raise it"
-
-// settle puts e where it belongs: into its lane when something of it may be
-// written, among the waiting entries when something may be written later, and
-// on a list when it may make room for others. mu must be held.
-func (r *Recorder) settle(e *entry, now instant) {
-	if e.busy || r.closed {
-		return
+// admit makes room for the object of o. It returns nil, and counts o as lost,
+// if it finds none.
+func (b *book) admit(now instant, pick uint64, o *occurrence) *object {
+	name := cmp.Or(o.ref.Namespace, b.bounds.namespace)
+	n := b.namespaces[name]
+	if n == nil {
+		n = &namespace{name: name}
 	}
-	s, at, urgency := e.work(now, r.flushers > 0)
-	switch {
-	case s == nil && e.forgotten:
-		full := e.limiter.full(now)
-		if full <= now {
-			r.remove(e)
-			return
-		}
-		e.series = nil
-		e.enqueue(&r.plan.later, waiting, full)
-	case s == nil:
-		e.enqueue(nil, waiting, 0)
-	case at > now:
-		e.enqueue(&r.plan.later, waiting, at)
-	case e.queue != &e.lane.ready || e.class != urgency: // otherwise it keeps its place
-		e.enqueue(&e.lane.ready, urgency, now)
-	}
-	if s != nil {
-		r.notify()
-	}
-	claim, _ := e.claim()
-	e.wait(claim != update)
-	e.move([...]*ring.Ring{firstWarning: nil, firstNormal: &r.normals, update: &r.idle}[claim])
-}
-
-// entry makes room for an object and returns what will be kept about it; nil
-// when it finds none.
-func (r *Recorder) entry(ref corev1.ObjectReference, eventtype string) *entry {
-	namespace := cmp.Or(ref.Namespace, r.o.Namespace)
-	l := r.plan.lanes[namespace]
-	if l == nil {
-		l = &lane{name: namespace}
-	}
-	if !r.makeRoom(l, eventtype == corev1.EventTypeWarning) {
+	if now < n.gone {
+		b.lose(LostNamespaceGone, 1, "")
 		return nil
 	}
-	r.plan.lanes[namespace] = l
-	l.members++
-	e := &entry{ref: ref, lane: l, limiter: r.perObject.full()}
-	e.place.Value = e
-	r.entries[keyOf(ref)] = e
-	return e
+	if !b.makeRoom(n, o.eventtype == corev1.EventTypeWarning, pick, now) {
+		b.lose(LostQueueFull, 1, noRoom)
+		return nil
+	}
+	b.namespaces[name] = n
+	n.members++
+	obj := &object{ref: *o.ref, namespace: n, limiter: b.bounds.perObject.newLimiter()}
+	b.objects[o.key] = obj
+	return obj
 }
 
-// makeRoom reports whether there is room for one more object of l. It drops an
-// entry with only an update to write. If there is none and l is healthy, it
-// drops an entry in a suspect lane. If there is none and the newcomer is a
-// Warning, it drops an entry with a first Normal.
-func (r *Recorder) makeRoom(l *lane, warning bool) bool {
-	if !l.suspect && len(r.entries) < r.o.MaxObjects {
-		return true // without a look at all namespaces
-	}
-	doubtful, waiting := r.plan.doubtful()
-	if l.suspect && doubtful >= max(r.o.MaxObjects/2, 1) {
+// makeRoom reports whether there is room for one more object of n. It removes
+// an object that has no first Event to write. If there is none and n is
+// healthy, suspect namespaces give what they have beyond their half of the
+// book. If they have no more than that and the newcomer is a Warning, it
+// removes an object with a first Normal.
+func (b *book) makeRoom(n *namespace, isWarning bool, pick uint64, now instant) bool {
+	half := max(b.bounds.objects/2, 1)
+	if n.suspect && b.roster.doubtful >= half {
 		return false // the other half is for healthy namespaces
 	}
-	if len(r.entries) < r.o.MaxObjects {
+	if len(b.objects) < b.bounds.objects {
 		return true
 	}
-	victim := back(&r.idle)
-	if victim == nil && !l.suspect {
-		victim = waiting
+	victim := b.idle.pick(pick)
+	if victim == nil && !n.suspect && b.roster.doubtful > half {
+		victim = b.roster.last()
 	}
-	if victim == nil && warning {
-		victim = back(&r.normals)
+	if victim == nil && isWarning {
+		victim = b.normals.pick(pick)
 	}
 	if victim == nil {
 		return false
 	}
-	r.stats.Evicted++
-	r.remove(victim)
+	b.stats.Evicted++
+	b.remove(victim, now)
 	return true
 }
 
-// back returns the last entry of list, or nil.
-func back(list *ring.Ring) *entry {
-	e, _ := list.Prev().Value.(*entry)
-	return e
+// remove forgets obj.
+func (b *book) remove(obj *object, now instant) {
+	for _, s := range obj.series {
+		b.drop(s, s.waiting.n, LostQueueFull, noRoom)
+	}
+	n := obj.namespace
+	leave(obj)
+	obj.moveTo(nil)
+	b.roster.hold(obj, false)
+	b.roster.enter(n, now)
+	n.members--
+	if n.members == 0 {
+		delete(b.namespaces, n.name)
+	}
+	delete(b.objects, keyOf(&obj.ref))
+	b.isChanged = true
 }
 
-// remove forgets e.
-func (r *Recorder) remove(e *entry) {
-	for s := e.series; s != nil; s = s.older {
-		r.drop(s, s.pending, LostQueueFull, noRoom)
-	}
-	e.move(nil)
-	e.wait(false)
-	e.enqueue(nil, waiting, 0)
-	if e.lane.members--; e.lane.members == 0 {
-		delete(r.plan.lanes, e.lane.name)
-	}
-	delete(r.entries, keyOf(e.ref))
-	r.notify()
-}
-
-// drop gives up n pending occurrences of s: repeats of a stored Event are
+// drop gives up n occurrences of s that wait: repeats of a stored Event are
 // suppressed, others are lost.
-func (r *Recorder) drop(s *series, n int64, cause, detail string) {
-	s.pending -= n
-	r.stats.Pending -= n
-	if s.event != 0 && s.draft == nil {
-		r.stats.Suppressed += n
-	} else {
-		r.lose(cause, n, detail)
+func (b *book) drop(s *series, n int64, cause, detail string) {
+	isRepeat := s.drop(n)
+	b.stats.Pending -= n
+	if isRepeat {
+		b.stats.Suppressed += n
+		return
 	}
+	b.lose(cause, n, detail)
 }
 
-// newSeries adds a series to e. At MaxReasons the longest silent series makes
-// room, unless it waits to be written. For a Warning, the latest Normal that
-// waits makes room too.
-func (r *Recorder) newSeries(e *entry, o *occurrence) *series {
-	n := 0
-	var silent, normal **series
-	for at := &e.series; *at != nil; at = &(*at).older {
-		n++
-		switch s := *at; {
-		case s.busy:
-		case s.draft == nil && (silent == nil || s.seen < (*silent).seen):
-			silent = at
-		case s.draft != nil && s.class() != firstWarning && s.eventtype == corev1.EventTypeNormal && (normal == nil || s.seen > (*normal).seen):
-			normal = at
-		}
-	}
-	if n >= r.o.MaxReasons {
-		if silent == nil && o.eventtype == corev1.EventTypeWarning {
-			silent = normal
-		}
-		if silent == nil {
+// open adds a series to obj. Where there are too many, the longest silent one
+// makes room, unless a new Event of it waits. For a Warning, the latest Normal
+// that waits makes room too. It returns nil if it finds none.
+func (b *book) open(obj *object, o *occurrence) *series {
+	if len(obj.series) >= b.bounds.series {
+		at := obj.leastUseful(o.eventtype == corev1.EventTypeWarning)
+		if at < 0 {
 			return nil
 		}
-		s := *silent
-		r.drop(s, s.pending, LostQueueFull, manyReasons)
-		*silent = s.older
+		last := len(obj.series) - 1
+		s := obj.series[at]
+		b.drop(s, s.waiting.n, LostQueueFull, manyReasons)
+		copy(obj.series[at:], obj.series[at+1:])
+		obj.series[last] = nil
+		obj.series = obj.series[:last]
 	}
-	s := &series{identity: o.identity, older: e.series, first: true, pause: r.pause, state: o.failure || o.recovery}
+	s := &series{identity: o.identity, pause: b.bounds.pause}
 	if o.about != (about{}) {
-		s.about = new(about)
-		*s.about = o.about
+		a := o.about
+		s.about = &a
 	}
-	e.series = s
+	obj.series = append(obj.series, s)
 	return s
+}
+
+// leastUseful returns the index of the series that makes room for another one
+// of o, or -1.
+func (o *object) leastUseful(forWarning bool) int {
+	silent := -1
+	normal := -1
+	for i, s := range o.series {
+		if s.state == writing {
+			continue
+		}
+		if s.waiting.draft == nil {
+			if silent < 0 || s.waiting.seen < o.series[silent].waiting.seen {
+				silent = i
+			}
+			continue
+		}
+		if s.eventtype != corev1.EventTypeNormal || s.class() == firstWarning {
+			continue
+		}
+		if normal < 0 || s.waiting.seen > o.series[normal].waiting.seen {
+			normal = i
+		}
+	}
+	if silent < 0 && forWarning {
+		return normal
+	}
+	return silent
 }

@@ -6,66 +6,58 @@ package events
 import "time"
 
 const (
-	routeTime = 10 * time.Minute
+	routeTime = 10 * time.Minute // that core/v1 is used for, where it took a write that the first group refused
+	logTime   = time.Hour        // between two lines about it
+
 	// An API server that starts knows no roles for a moment, and a role that
 	// was just granted takes one to have effect. So a write is denied for good,
 	// and a first route left, after this time.
 	patience = 15 * time.Second
 )
 
-// A refusal is what an answer says that is not a success.
+// A route is the API group that Events are written to, of a Recorder that has
+// both: events.k8s.io/v1, or core/v1 for a while.
+type route struct {
+	core    instant // until when it is core/v1; 0 since events.k8s.io/v1 took a write
+	logged  instant // the last line about it
+	detours int64   // since that line
+}
+
+// A detour is what to log about a route that has changed.
+type detour struct {
+	why    string
+	length time.Duration
+	count  int64
+}
+
+// A refusal is the answer of one API group.
 type refusal struct {
-	why        string        // for the log
-	core       bool          // by core/v1
-	notServed  bool          // this API group is not served
-	silent     bool          // no answer came in time
-	retryAfter time.Duration // how long the server asks to be left alone
+	why       string
+	core      bool // by core/v1
+	notServed bool // the group is not served
 }
 
-// useCore reports whether the next request goes to core/v1.
-func (s *series) useCore(sink *Sink, l *lane, everywhere, now instant) bool {
-	switch {
-	case sink.events == nil || sink.core == nil:
-		return sink.events == nil
-	case s.refusal != nil:
-		return !s.refusal.core
-	}
-	return now < max(l.core, everywhere)
-}
-
-// refuse remembers that a group refused a write. It returns nil if the other
-// group is left to try. Otherwise it returns the refusal to report, which names
-// the permission to grant first, and the next write may try both groups again.
-func (s *series) refuse(sink *Sink, latest refusal) *refusal {
-	before := s.refusal
-	if before == nil && sink.events != nil && sink.core != nil {
-		s.refusal = &latest
+// accept is called when a group took a write that the other one had refused, if
+// refused is not nil. It returns a detour to log, or nil.
+func (r *route) accept(core bool, refused *refusal, now instant) *detour {
+	if !core {
+		r.core = 0
 		return nil
 	}
-	s.refusal = nil
-	if before != nil && !before.notServed && (latest.core || latest.notServed) {
-		return before
+	if refused == nil || now < r.core { // a write at the same time has shown it
+		return nil
 	}
-	return &latest
-}
-
-// accept remembers the group that took a write of s. Where Events take another
-// way from now on, it returns why and for how long.
-func (p *schedule) accept(l *lane, s *series, core bool, now instant) (refused *refusal, length time.Duration) {
-	refused, s.refusal = s.refusal, nil
-	length = routeTime
-	switch {
-	case !core:
-		l.core = 0
-		return nil, 0
-	case refused == nil || now < max(l.core, p.core): // a write at the same time has shown it
-		return nil, 0
-	case refused.notServed:
-		p.core = now.add(length)
-		return refused, length
-	case l.core == 0:
+	length := routeTime
+	if r.core == 0 && !refused.notServed {
 		length = patience
 	}
-	l.core = now.add(length)
-	return refused, length
+	r.core = now.add(length)
+	r.detours++
+	if r.logged > 0 && now.since(r.logged) < logTime {
+		return nil
+	}
+	d := &detour{why: refused.why, length: length, count: r.detours}
+	r.logged = now
+	r.detours = 0
+	return d
 }

@@ -4,191 +4,342 @@
 package events
 
 import (
-	"cmp"
-	"container/ring"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// An entry is what a Recorder keeps about one object. Its cap is charged
-// when a request has ended, and at most one request about an object is under
-// way: so the cap holds on the API server even if a request takes long.
-type entry struct {
-	ref         corev1.ObjectReference
-	lane        *lane
-	limiter     limiter
-	series      *series
-	lastFailure string  // the reason that Recovered will name; empty when nothing is open
-	conflicted  instant // the first of the conflicts in a row that opened no failure
+// A state is what may happen next to a series.
+//
+//	idle → due → writing → idle, or due where more waits
+//	               ↓
+//	             refused → due
+type state uint8
 
-	queue *queue // of its lane if it may be written, or schedule.later; nil when nothing waits
-	at    instant
-	index int32
-	class class
+const (
+	idle    state = iota // nothing waits to be written
+	due                  // something waits to be written
+	writing              // a request is under way
+	refused              // nothing is stored, and until the wait ends, occurrences are lost
+)
 
-	busy      bool // a request about it is under way
-	forgotten bool
-	waits     bool       // a new Event of it waits, or is being written
-	list      *ring.Ring // idle or normals; nil while it must not make room
-	place     ring.Ring  // in list; its Value is the entry
+// A cause is why a series waits.
+type cause uint8
+
+const (
+	afterWrite   cause = iota // the pause that follows each write
+	afterNews                 // the pause ended early
+	afterFailure              // of a request, which is made again
+	afterDenial               // likewise, but a role may be on its way
+)
+
+// A wait is the time before which a series is not written.
+type wait struct {
+	until instant
+	cause cause
 }
 
-// wait says whether a new Event of e waits. What waits in a suspect lane takes
-// at most half of the room.
-func (e *entry) wait(waits bool) {
-	if e.waits {
-		e.lane.waiting--
+// over returns when w ends. With hurry pauses do not count.
+func (w wait) over(hurry bool) instant {
+	if hurry && w.cause <= afterNews {
+		return 0
 	}
-	if e.waits = waits; waits {
-		e.lane.waiting++
-	}
+	return w.until
 }
 
-// move puts e at the front of list, or on no list if that is nil.
-func (e *entry) move(list *ring.Ring) {
-	e.place.Prev().Unlink(1)
-	if e.list = list; list != nil {
-		list.Link(&e.place)
-	}
-}
-
-// A series is every occurrence of one identity about one object. A waiting
-// series absorbs its repeats, so MaxObjects bounds the queue as well.
-type series struct {
-	identity
-	about *about // nil where there is neither a related object nor a field path
-	older *series
-	draft *draft // what a new Event will say; nil when only a count has to be written, or nothing
-
-	hash    uint64 // of the last note without its generated words; 0 makes any note a changed one
-	exact   uint64 // of the last note, so that the same one is not looked through again
-	event   int64  // the number in the name of the Event that is counted up; 0 while none is stored
-	count   int64  // the occurrences that Event reports
-	pending int64  // the occurrences that no write has reported
-
-	since, seen instant // the first occurrence that is pending, and the last of all
-	due         instant // the earliest next write
-	retry       instant // after an attempt that failed
-	pause       time.Duration
-	failing     instant  // the first failure of one kind in a row
-	denied      bool     // that kind: denials, or faults
-	refused     string   // why nothing is stored, after a write that no retry can save
-	refusal     *refusal // of one API group: the next attempt asks the other one
-	state       bool     // it reports failures or recoveries
-	first       bool     // nothing was written yet: ahead of updates
-	busy        bool     // a request of it is under way
-}
-
-// An identity and an about tell the series of one object apart.
+// An identity and an about distinguish the series of one object.
 type identity struct {
-	eventtype, reason, action string
+	controller, eventtype, reason, action string
 }
 
-// about has the other references of an Event.
+// An about has the other references of an Event.
 type about struct {
 	related   corev1.ObjectReference
 	fieldPath string
 }
 
-// A draft is a new Event before it is stored.
-type draft struct {
-	text        string // not redacted yet
-	annotations map[string]string
-	number      int64 // in its name; 0 before the first attempt
-	carried     int64 // the occurrences that an unsure attempt reported
-	unsure      bool  // an attempt may have been stored
-	renamed     bool  // its name was taken
+// A series is every occurrence of one identity about one object.
+type series struct {
+	identity
+
+	about   *about   // nil where there is neither a related object nor a field path
+	episode *episode // that it reports the failures or recoveries of; nil for others
+
+	state   state
+	wait    wait
+	pause   time.Duration // that follows the next write
+	early   int           // pauses in a row that ended early
+	isKnown bool          // something was written: it is not ahead of updates
+
+	stored  stored
+	waiting waiting
+	trouble trouble
 }
 
-// find returns the series of o, or nil.
-func (e *entry) find(o *occurrence) *series {
-	for s := e.series; s != nil; s = s.older {
-		if s.identity == o.identity && (s.about == nil && o.about == about{} || s.about != nil && *s.about == o.about) {
-			return s
-		}
+// stored is what the API server has of a series.
+type stored struct {
+	number     int64  // in the name of the Event that is counted up; 0 while there is none
+	count      int64  // the occurrences that it reports
+	hash       uint64 // of its note
+	generation int64  // of the object, as of the last write
+}
+
+// waiting is what no write has reported yet.
+type waiting struct {
+	n          int64 // occurrences
+	unread     int64 // of them, those whose note no Event will show
+	since      instant
+	seen       instant // the last occurrence, also after it was written
+	hash       uint64  // of its note
+	generation int64   // of its object
+	draft      *draft  // of a new Event; nil where only the count has changed
+	isFresh    bool    // the next occurrence is a new Event, whatever its note
+}
+
+// trouble is what went wrong with the writes of a series, one after another.
+type trouble struct {
+	since    instant // the first failure of one kind; 0 while there is none
+	denied   bool    // that kind: denials, or failures
+	attempts int     // that have failed since then
+	refusal  *refusal
+	cause    string // of the loss, after a write that no retry can save
+	sent     *draft // of the request under way
+}
+
+func (s *series) isAbout(a about) bool {
+	if s.about == nil {
+		return a == about{}
 	}
-	return nil
+	return *s.about == a
 }
 
-// claim is the class of the most urgent draft of e, which must not be dropped
-// for another object; update when there is none or only a changed note.
-func (e *entry) claim() (most class, drafts int) {
-	most = update
-	for s := e.series; s != nil; s = s.older {
-		if s.draft != nil {
-			most = min(most, s.class())
-			drafts++
-		}
-	}
-	return most, drafts
-}
-
+// class returns how urgent s is.
 func (s *series) class() class {
 	switch {
-	case !s.first:
+	case s.isKnown:
 		return update
-	case s.eventtype == corev1.EventTypeWarning || s.state:
+	case s.eventtype == corev1.EventTypeWarning, s.episode != nil:
 		return firstWarning
 	}
 	return firstNormal
 }
 
-// work returns the series of e to write next, the earliest instant for it, and
-// how urgent that is; nil when there is nothing to write. At that instant the
-// lowest class is first, and in it the oldest. With hurry no pause counts. An
-// object shows last what it is now, failing or recovered: what it was is
-// written before.
-func (e *entry) work(now instant, hurry bool) (best *series, at instant, urgency class) {
-	token, since := e.limiter.ready(now), instant(0)
-	for s := e.series; s != nil; s = s.older {
-		if s.pending == 0 {
-			continue
-		}
-		first := e.before(s)
-		when := max(token, s.retry, first.retry)
-		if !hurry {
-			when = max(when, s.due)
-		}
-		if best == nil || cmp.Or(cmp.Compare(when, at), cmp.Compare(s.class(), urgency), cmp.Compare(s.since, since)) <= 0 {
-			best, at, urgency, since = first, when, s.class(), s.since
-		}
+// renew makes the next occurrence a first one, which waits for nothing.
+func (s *series) renew(pause time.Duration) {
+	s.isKnown = false
+	s.waiting.isFresh = true
+	s.pause = pause
+	s.early = 0
+	s.wait = wait{}
+	if s.state == refused {
+		s.state = idle
 	}
-	return best, at, urgency
+	s.trouble.cause = ""
 }
 
-// before returns what must be written before s, or s itself. If the draft of s
-// shows what the object is now, failing or recovered, and a draft of the other
-// state waits, the draft whose last occurrence is the oldest goes first.
-func (e *entry) before(s *series) *series {
-	first, changed := s, false
-	for o := e.series; o != nil && s.state && s.draft != nil; o = o.older {
-		if o.state && o.draft != nil {
-			changed = changed || o.eventtype != s.eventtype
-			if o.seen < first.seen {
-				first = o
-			}
-		}
+// hasten shortens the pause of s.
+func (s *series) hasten(now instant, pause time.Duration) {
+	s.waiting.isFresh = true
+	s.pause = pause
+	if s.wait.cause <= afterNews {
+		s.wait.until = min(s.wait.until, now.add(pause))
 	}
-	if !changed || (e.lastFailure == "") != (s.eventtype == corev1.EventTypeNormal) {
-		return s
+}
+
+// isLost reports whether an occurrence is lost because the last write was
+// refused. The API server may take another note of a terminal error than the
+// one that it found invalid.
+func (s *series) isLost(o *occurrence, now instant) bool {
+	if s.state != refused || now >= s.wait.until {
+		return false
 	}
-	return first
+	isAnother := o.terminal && o.hash != s.waiting.hash
+	return !isAnother || s.trouble.cause != LostRejected
+}
+
+// add counts an occurrence.
+func (s *series) add(o *occurrence, now instant) {
+	w := &s.waiting
+	if w.n == 0 {
+		w.since = now
+	}
+	w.n++
+	w.seen = now
+	isRepeat := o.hash == w.hash
+	w.hash = o.hash
+	w.generation = o.generation
+	s.note(o)
+	if s.state != writing {
+		s.state = due
+	}
+	s.endPause(o, isRepeat, now)
+}
+
+// At most so many pauses of a series in a row end early. A note that is never
+// the same, such as one with a duration, makes no more Events than that.
+const maxEarly = 3
+
+// endPause ends the pause early if a person waits for the Event: after a change
+// of the spec, and for another terminal error. A note that came twice in a row
+// after a change of the spec is news in any case.
+func (s *series) endPause(o *occurrence, isRepeat bool, now instant) {
+	if s.wait.cause != afterWrite || s.wait.until <= now {
+		return
+	}
+	isEdited := o.generation != s.stored.generation
+	isNews := isEdited && isRepeat && s.waiting.draft != nil
+	switch {
+	case isNews:
+	case s.early >= maxEarly:
+		return
+	case isEdited, o.terminal && s.waiting.draft != nil:
+		s.early++
+	default:
+		return
+	}
+	s.wait = wait{now, afterNews}
+}
+
+// begin is called when a request begins. It returns how many occurrences the
+// request reports.
+func (s *series) begin() (carried int64) {
+	s.state = writing
+	if s.wait.cause == afterWrite {
+		s.early = 0
+	}
+	s.stored.generation = s.waiting.generation
+	d := s.waiting.draft
+	s.trouble.sent = d
+	carried = s.waiting.n
+	if d == nil {
+		return carried
+	}
+	if d.isUnsure {
+		carried = d.carried // an update reports later ones
+	}
+	d.carried = carried
+	return carried
+}
+
+// end is called when the request has ended. The series is then in the state
+// next, unless more waits.
+func (s *series) end(next state) {
+	s.trouble.sent = nil
+	s.waiting.unread = min(s.waiting.unread, s.waiting.n)
+	s.state = next
+	if s.waiting.n > 0 {
+		s.state = due
+	}
 }
 
 // rest starts the pause that follows a write or its refusal, and doubles the
 // next one up to longest.
 func (s *series) rest(now instant, longest time.Duration) {
-	s.retry, s.failing = 0, 0
-	s.due = now.add(s.pause)
+	s.wait = wait{now.add(s.pause), afterWrite}
 	s.pause = min(2*s.pause, longest)
+	s.trouble.since = 0
+	wasEdited := s.waiting.n > 0 && s.waiting.generation != s.stored.generation // during the request
+	if wasEdited && s.early < maxEarly {
+		s.early++
+		s.wait = wait{now, afterNews}
+	}
 }
 
-// failed returns the first failure of this kind in a row, which is now unless
-// there was one.
-func (s *series) failed(denied bool, now instant) instant {
-	if s.failing == 0 || s.denied != denied {
-		s.failing, s.denied = now, denied
+// succeed is called when a write has reported its occurrences. It returns how
+// many of them have a note that no Event shows.
+func (s *series) succeed(w *write, now instant, longest time.Duration) (unread int64) {
+	if w.draft != nil {
+		s.stored.number = w.draft.number
+		s.stored.count = 0
+		s.stored.hash = w.draft.hash
 	}
-	return s.failing
+	if s.waiting.draft == w.draft {
+		s.waiting.draft = nil
+	}
+	s.stored.count += w.carried
+	s.waiting.n -= w.carried
+	unread = min(s.waiting.unread, w.carried-1)
+	s.waiting.unread -= unread
+	s.waiting.since = w.begun
+	if s.waiting.n == 1 { // or later
+		s.waiting.since = s.waiting.seen
+	}
+	s.isKnown = true
+	s.trouble.cause = ""
+	s.rest(now, longest)
+	s.end(idle)
+	return unread
+}
+
+// retry has the write made again. It is unsure if it may have been stored.
+func (s *series) retry(w *write, until instant, because cause, isUnsure bool) {
+	d := w.draft
+	if d != nil && isUnsure {
+		d.isUnsure = true
+	}
+	latest := s.waiting.draft
+	if d != nil && latest != nil && d != latest { // another note has replaced it
+		s.waiting.unread += d.same
+		latest.isNew = latest.isNew || d.isNew
+	}
+	s.wait = wait{until, because}
+	s.end(due)
+}
+
+// fail returns the first failure of this kind in a row, which is now unless
+// there was one.
+func (s *series) fail(denied bool, now instant) instant {
+	t := &s.trouble
+	if t.since == 0 || t.denied != denied {
+		t.since = now
+		t.denied = denied
+		t.attempts = 0
+	}
+	t.attempts++
+	return t.since
+}
+
+// refuse gives up the write of w, and what waited for it. It returns how many
+// occurrences are dropped.
+func (s *series) refuse(w *write, cause string, now instant, longest time.Duration) (n int64) {
+	n = w.carried
+	if s.waiting.draft == w.draft {
+		n = s.waiting.n
+		s.waiting.draft = nil
+		s.waiting.isFresh = true
+		s.stored.number = 0
+	} // otherwise a changed note still waits, and makes an Event
+	s.waiting.n -= n
+	s.rest(now, longest)
+	s.trouble.cause = cause
+	s.end(refused)
+	return n
+}
+
+// forgive lets the next occurrence be written: what was given up was not the
+// Event's fault.
+func (s *series) forgive(now instant) {
+	s.trouble.cause = ""
+	s.wait = wait{now, afterWrite}
+	s.end(idle)
+}
+
+// drop gives up n occurrences that wait. It reports whether the stored Event is
+// of their kind: then they are repeats that it does not count.
+func (s *series) drop(n int64) (isRepeat bool) {
+	s.waiting.n -= n
+	s.waiting.unread = min(s.waiting.unread, s.waiting.n)
+	return s.stored.number != 0 && s.waiting.draft == nil
+}
+
+// vanish is called when an Event has outlived its TTL: the next occurrence
+// makes a new one, or the note that waits does.
+func (s *series) vanish(now instant) {
+	if s.waiting.draft == nil {
+		s.waiting.isFresh = true
+	}
+	s.wait = wait{now, afterWrite}
+	s.stored.number = 0
+	s.trouble.since = 0
+	s.end(idle)
 }

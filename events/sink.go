@@ -32,9 +32,9 @@ type client[T any] interface {
 
 // NewSink returns a Sink that writes events.k8s.io/v1. Where that group is not
 // served or not granted, it writes core/v1 Events, with the fields of both
-// versions. It tries events.k8s.io again after 15 seconds if a permission was
-// missing, and then every ten minutes. The parameters are the methods of
-// client-go's clients, as values:
+// versions. A Recorder has one route: it tries events.k8s.io again after 15
+// seconds if a permission was missing, and then every ten minutes. The
+// parameters are the methods of client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //
@@ -69,6 +69,17 @@ func NewCoreSink[C client[corev1.Event]](core func(namespace string) C) *Sink {
 	return s
 }
 
+// groups returns what s can write to.
+func (s *Sink) groups() groups {
+	switch {
+	case s.core == nil:
+		return onlyEvents
+	case s.events == nil:
+		return onlyCore
+	}
+	return bothGroups
+}
+
 func (s *Sink) check() error {
 	if s == nil || s.events == nil && s.core == nil {
 		return errors.New("events: the sink has no client; make one with NewSink")
@@ -76,16 +87,16 @@ func (s *Sink) check() error {
 	return nil
 }
 
-// write makes the request w. Both groups are views of one object, so each may
+// send makes the request. Both groups are views of one object, so each may
 // update what the other created.
-func (s *Sink) write(ctx context.Context, w *write) error {
+func (s *Sink) send(ctx context.Context, w *request) error {
 	if w.core {
-		return send(ctx, s.core(w.namespace), w, coreEvent)
+		return sendTo(ctx, s.core(w.namespace), w, coreEvent)
 	}
-	return send(ctx, s.events(w.namespace), w, func(ev *eventsv1.Event) *eventsv1.Event { return ev })
+	return sendTo(ctx, s.events(w.namespace), w, func(ev *eventsv1.Event) *eventsv1.Event { return ev })
 }
 
-func send[T any](ctx context.Context, c client[T], w *write, convert func(*eventsv1.Event) *T) error {
+func sendTo[T any](ctx context.Context, c client[T], w *request, convert func(*eventsv1.Event) *T) error {
 	if w.event != nil {
 		_, err := c.Create(ctx, convert(w.event), metav1.CreateOptions{})
 		return err

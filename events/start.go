@@ -43,7 +43,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 // write is Start. When ctx has ended, timeout returns how long it goes on.
 func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) error {
 	started := false
-	if r != nil {
+	if r != nil && r.engine != nil {
 		r.locked(func() {
 			started = r.running
 			r.running = true
@@ -71,16 +71,16 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 	<-ctx.Done()
 	limit := timeout()
 	r.locked(func() {
-		_ = r.lost() // before the stop
+		_ = r.book.losses.claim() // before the stop
 		if limit < r.o.DrainTimeout {
-			r.late = notClean
+			r.book.late = notClean
 		}
 	})
 	grace, cancel := context.WithTimeout(writing, limit)
 	defer cancel()
 	deadline := r.now().add(limit)
-	r.drain(grace, log, func() bool { return r.written(deadline) })
-	r.locked(func() { r.closed = true })
+	r.drain(grace, log, func() bool { return r.book.isWritten(deadline) })
+	r.locked(func() { r.book.closed = true })
 	stop()
 	all.Wait()
 
@@ -88,17 +88,9 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 	var lost []loss
 	var err error
 	r.locked(func() {
-		for _, e := range r.entries {
-			for s := e.series; s != nil; s = s.older {
-				if !s.busy {
-					r.drop(s, s.pending, LostShutdown, r.late)
-				}
-			}
-		}
-		clear(r.entries)
-		r.changed.Broadcast()
-		lost, _ = r.unlogged(r.now())
-		err = r.lost()
+		r.book.close()
+		lost, _ = r.book.losses.unlogged(r.now(), true)
+		err = r.book.losses.claim()
 	})
 	report(log, lost)
 	return err
@@ -202,15 +194,15 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	// code.
 	flushing, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.drain(flushing, r.logger(ctx), func() bool { return r.closed || r.stats.Pending == 0 })
+	r.drain(flushing, r.logger(ctx), func() bool { return r.book.closed || r.book.stats.Pending == 0 })
 	ended := ctx.Err() != nil
 	var pending int64
 	var left, lost error
 	r.locked(func() {
-		if !r.closed {
-			pending = r.stats.Pending
+		if !r.book.closed {
+			pending = r.book.stats.Pending
 		}
-		lost = r.lost()
+		lost = r.book.losses.claim()
 	})
 	if ended && pending > 0 {
 		left = fmt.Errorf("events: flush: %d occurrences are pending: %w", pending, context.Cause(ctx))
@@ -220,55 +212,15 @@ func (r *Recorder) Flush(ctx context.Context) error {
 
 // drain has everything written, until done reports true under mu or ctx ends.
 func (r *Recorder) drain(ctx context.Context, log logr.Logger, done func() bool) {
-	r.hurry(1)
+	r.flush(1)
 	r.run(ctx, log, done)
-	r.hurry(-1)
+	r.flush(-1)
 }
 
-// hurry ends the pauses of counts, while n is positive, and puts every object
-// where it then belongs. Where a caller waits for the end, what failed is tried
-// immediately, unless the server asked to be left alone: a pause may be longer
-// than the time that is left.
-func (r *Recorder) hurry(n int) {
-	now := r.now()
+func (r *Recorder) flush(n int) {
 	r.locked(func() {
 		r.unstarted.begun = true
-		r.flushers += n
-		if n > 0 {
-			r.plan.server.faults, r.plan.server.resume = 0, 0
-			for _, l := range r.plan.lanes {
-				l.faults, l.resume = 0, 0
-			}
-		}
-		for _, e := range r.entries {
-			for s := e.series; s != nil && n > 0; s = s.older {
-				if !s.denied {
-					s.retry = 0
-				}
-			}
-			if e.queue != nil {
-				r.settle(e, now)
-			}
-		}
+		r.book.flush(r.now(), n)
 		r.changed.Broadcast()
 	})
-}
-
-// written reports whether nothing is left to write before deadline but counts.
-// A count is written where that takes no time: now, and if the server and the
-// namespace answer. mu must be held.
-func (r *Recorder) written(deadline instant) bool {
-	for _, e := range r.entries {
-		_, drafts := e.claim()
-		soon := e.queue != nil && e.at < deadline
-		if drafts > 0 && (e.busy || soon) {
-			return false
-		}
-		ready := e.busy || e.queue == &e.lane.ready
-		healthy := !e.lane.suspect && r.plan.server.faults == 0
-		if ready && healthy {
-			return false
-		}
-	}
-	return true
 }

@@ -4,26 +4,22 @@
 package events
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/go-logr/logr"
 )
 
 // The causes of lost events: keys of [Stats] and [LostError].
 const (
 	// LostQueueFull: the Recorder was full. MaxObjects was reached, half of it
-	// by objects in failing namespaces, or MaxReasons.
+	// by objects in failing namespaces, or 8 series of one object.
 	LostQueueFull = "QueueFull"
-	// LostExpired: the API server or the namespace failed for RetryTimeout.
+	// LostExpired: the write failed for five minutes, and others succeeded.
 	LostExpired = "Expired"
 	// LostRejected: a wrong type, a reason that is empty or over 128 bytes, an
-	// action over 128 bytes, an Event that the API server refused, or no group
-	// of events served.
+	// action over 128 bytes, annotations that are not accepted, an Event that
+	// the API server refused, or no group of events served.
 	LostRejected = "Rejected"
 	// LostForbidden: neither group of events may be written, for 15 seconds.
 	LostForbidden = "Forbidden"
@@ -62,6 +58,9 @@ type Stats struct {
 	// Coalesced counts repeats that were reported by the write of another
 	// occurrence.
 	Coalesced int64
+	// Unread counts those of Coalesced whose note no Event shows, because a
+	// later note replaced it; not part of the sum.
+	Unread int64
 	// Suppressed counts cancelled reconciles, routine conflicts, and repeats of
 	// a stored Event that were never added to its count.
 	Suppressed int64
@@ -104,86 +103,15 @@ func (e *LostError) Error() string {
 
 // Stats returns a snapshot; zero on a nil *Recorder.
 func (r *Recorder) Stats() (s Stats) {
-	if r == nil {
+	if r == nil || r.engine == nil {
 		return Stats{}
 	}
 	r.locked(func() {
-		s = r.stats
+		s = r.book.stats
 		s.Lost = make(map[string]int64)
-		for cause, l := range r.losses {
+		for cause, l := range r.book.losses {
 			s.Lost[cause] = l.total
 		}
 	})
 	return s
-}
-
-// A loss is the account of one cause. The log gets one line a minute for each.
-type loss struct {
-	cause           string
-	total, unlogged int64
-	returned        int64 // of total, what Start or a Flush has returned
-	detail          string
-	next            instant
-}
-
-// lose counts n occurrences as lost; detail says what to fix and never holds a
-// note, and "" means what was said last about the same cause. mu must be held.
-func (r *Recorder) lose(cause string, n int64, detail string) {
-	if n == 0 {
-		return
-	}
-	l := r.losses[cause]
-	if l == nil {
-		l = &loss{cause: cause}
-		r.losses[cause] = l
-	}
-	l.total += n
-	l.unlogged += n
-	l.detail = cmp.Or(detail, l.detail)
-	if l.unlogged == n {
-		r.notify()
-	}
-}
-
-// lost returns a [LostError] about the losses that neither Start nor a Flush
-// has returned yet; nil when there are none. mu must be held.
-func (r *Recorder) lost() error {
-	e := &LostError{Lost: make(map[string]int64), details: make(map[string]string)}
-	for cause, l := range r.losses {
-		if n := l.total - l.returned; n > 0 {
-			e.Lost[cause], e.details[cause] = n, l.detail
-			l.returned = l.total
-		}
-	}
-	if len(e.Lost) == 0 {
-		return nil
-	}
-	return e
-}
-
-// unlogged returns what is due for the log, and when more is. The first loss of
-// a cause is due immediately, and then one line a minute. mu must be held.
-func (r *Recorder) unlogged(now instant) (due []loss, next instant) {
-	next = never
-	for _, l := range r.losses {
-		switch {
-		case l.unlogged == 0:
-		case now < l.next && !r.closed:
-			next = min(next, l.next)
-		default:
-			due = append(due, *l)
-			l.unlogged = 0
-			l.next = now.add(time.Minute)
-		}
-	}
-	return due, next
-}
-
-// report logs what was lost.
-func report(log logr.Logger, lost []loss) {
-	for _, l := range lost {
-		safely(func() {
-			log.Error(nil, "Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
-		})
-	}
 }

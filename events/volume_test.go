@@ -149,9 +149,10 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 				return nil
 			}}
 			rec, stop := start(t, s, events.Options{
-				WritesPerMinute: perMinute, TotalWritesPerSecond: total, MaxReasons: 3, MaxUpdateInterval: time.Duration(1+roll(10)) * time.Minute,
+				WritesPerMinute: perMinute, TotalWritesPerSecond: total,
 				MaxObjects: 6 - 3*int(seed%2), // every second one evicts
 			})
+			events.Narrow(rec, 3, time.Duration(1+roll(10))*time.Minute)
 			all := objects(6)
 			for i, o := range all {
 				o.Namespace = fmt.Sprint("runs-", i%3)

@@ -69,8 +69,8 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	entries []Entry
-	open    map[string]string // the reason of the failure of an object that has not recovered
-	changed chan struct{}     // closed at the next entry
+	open    map[identity]string // the reason of the failure of an object that has not recovered
+	changed chan struct{}       // closed at the next entry
 }
 
 // An Entry is one call that recorded.
@@ -170,7 +170,7 @@ func (r *Recorder) begin(obj runtime.Object, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open == nil {
-		r.open = make(map[string]string)
+		r.open = make(map[identity]string)
 	}
 	r.open[id] = reason
 }
@@ -289,21 +289,24 @@ func (r *Recorder) lost(e Entry) string {
 	switch ref := r.refer(e.Regarding); {
 	case ref.Kind == "":
 		return events.LostNoReference
-	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
+	case len(e.Annotations) > 8, e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
 		e.Reason == "", len(e.Reason) > 128, len(e.Action) > 128:
 		return events.LostRejected
 	}
 	return ""
 }
 
-// identity is what an events.Recorder tells obj apart by: its uid, or the
-// group, the kind, the namespace and the name where there is none.
-func (r *Recorder) identity(obj runtime.Object) string {
+// An identity is what an events.Recorder distinguishes objects by: the uid, the
+// namespace and the name, or the group and the kind where there is no uid.
+type identity struct{ uid, kind, namespace, name string }
+
+func (r *Recorder) identity(obj runtime.Object) identity {
 	ref := r.refer(obj)
-	if ref.UID != "" {
-		return string(ref.UID)
+	id := identity{uid: string(ref.UID), namespace: ref.Namespace, name: ref.Name}
+	if id.uid == "" {
+		id.kind = ref.GroupVersionKind().GroupKind().String()
 	}
-	return ref.GroupVersionKind().GroupKind().String() + "/" + ref.Namespace + "/" + ref.Name
+	return id
 }
 
 // refer returns what an Event says of obj. Without a kind it cannot refer to

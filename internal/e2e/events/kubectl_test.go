@@ -100,7 +100,7 @@ func TestDescribeKeepsTheOrderOfMany(t *testing.T) {
 	const many = 30
 	s := newStage(t, plane)
 	o := s.object(t, "run-1")
-	r := record(t, plane.Config(), bothGroups, events.Options{WritesPerMinute: 2 * many, MaxReasons: many})
+	r := record(t, plane.Config(), bothGroups, events.Options{WritesPerMinute: 2 * many})
 	for i := range many {
 		r.Eventf(o, nil, "Normal", fmt.Sprintf("Step%02d", i), "Run", "done")
 		r.flushed(t)

@@ -1,0 +1,139 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events/internal/errtree"
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+// A reply is what the answer to a request means. Those from rejected on are
+// failures of some kind, and those from namespaceFails on may get better by
+// themselves.
+type reply uint8
+
+const (
+	written        reply = iota
+	nameTaken            // again under a new name
+	eventGone            // the Event to update has expired
+	rejected             // no retry can save the write
+	namespaceGone        // the namespace is absent or terminating
+	groupDenied          // not granted by this API group
+	groupAbsent          // not served by this API group
+	namespaceFails       // or this write does
+	serverFails          // or the way to it
+	interrupted          // the caller ended before the answer
+)
+
+// An answer is what the book needs to know of one.
+type answer struct {
+	reply      reply
+	why        string        // for the log
+	silent     bool          // no answer came in time
+	retryAfter time.Duration // how long the server asks to be left alone
+}
+
+// read reads err, the answer to a create or to a patch that failed. It depends
+// on nothing else.
+func read(err error, create bool) reply {
+	status, answered := apiStatus(err)
+	if !answered {
+		return readSilence(err)
+	}
+	isTerminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	isNotFound := apierrors.IsNotFound(err)
+	switch {
+	case isTerminating, status.Code == http.StatusNotFound && status.Details.Kind == "namespaces":
+		return namespaceGone
+	case apierrors.IsForbidden(err):
+		return groupDenied
+	case create && apierrors.IsAlreadyExists(err):
+		return nameTaken
+	case notServed(err):
+		return groupAbsent
+	case isNotFound && !create:
+		return eventGone
+	case isNotFound, isRejection(err):
+		return rejected
+	case isOutage(err), status.Code == http.StatusBadGateway:
+		return serverFails
+	}
+	return namespaceFails // such as a 500 of a webhook
+}
+
+// readSilence reads an error that holds no answer.
+func readSilence(err error) reply {
+	if timedOut(err) {
+		return namespaceFails // as behind a webhook that hangs
+	}
+	return serverFails
+}
+
+func isAny(err error, predicates ...func(error) bool) bool {
+	return slices.ContainsFunc(predicates, func(is func(error) bool) bool { return is(err) })
+}
+
+// isOutage reports whether err concerns the whole server.
+func isOutage(err error) bool {
+	return isAny(err, apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsUnauthorized)
+}
+
+// isRejection reports whether err says that the Event is not acceptable.
+func isRejection(err error) bool {
+	return isAny(err, apierrors.IsInvalid, apierrors.IsBadRequest, apierrors.IsMethodNotSupported, apierrors.IsNotAcceptable,
+		apierrors.IsUnsupportedMediaType, apierrors.IsRequestEntityTooLargeError)
+}
+
+func timedOut(err error) bool {
+	failed, ok := errtree.Find[net.Error](err) // context.DeadlineExceeded is one
+	return ok && failed.Timeout()
+}
+
+// apiStatus returns the answer of the API server, if there is one. It has
+// details.
+func apiStatus(err error) (s metav1.Status, ok bool) {
+	found, ok := errtree.Find[apierrors.APIStatus](err)
+	if ok {
+		s = found.Status()
+	}
+	if s.Details == nil {
+		s.Details = new(metav1.StatusDetails)
+	}
+	return s, ok
+}
+
+// notServed reports whether the router answered, rather than a resource: the
+// API group is not served.
+func notServed(err error) bool {
+	status, answered := apiStatus(err)
+	if !answered {
+		return false
+	}
+	nameless := status.Details.Kind == "events" && status.Details.Name == ""
+	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
+}
+
+// explain says what to fix. The message of a refused Event may quote its note,
+// so of that it names only the fields.
+func explain(err error, clean func(string) string) string {
+	status, _ := apiStatus(err)
+	if len(status.Details.Causes) > 0 && apierrors.IsInvalid(err) {
+		fields := make([]string, len(status.Details.Causes))
+		for i, c := range status.Details.Causes {
+			fields[i] = c.Field + ": " + string(c.Type)
+		}
+		return strings.Join(fields, ", ")
+	}
+	return redact.Note(err.Error(), clean)
+}

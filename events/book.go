@@ -1,0 +1,352 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"hash/maphash"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	workers      = 8           // concurrent requests
+	perNamespace = 2           // of them about objects of one namespace
+	quickTime    = time.Second // in which an answer is expected: without it a namespace is suspect
+)
+
+// Conflicts in a row open a failure after routineTime.
+const routineTime = 2 * time.Minute
+
+// A book decides what to write about which object, and when:
+//
+//	record → next → the request → done
+//
+// It makes no request, reads no clock and calls none of the caller's code. Its
+// only locks are those of rate.Limiter, for which no two callers ever compete.
+// It is not safe for concurrent use.
+type book struct {
+	bounds bounds
+
+	objects    map[key]*object
+	namespaces map[string]*namespace
+	seed       maphash.Seed // by which texts are compared
+	idle       pool         // objects that may make room for any other
+	normals    pool         // objects that make room for Warnings only
+
+	later  queue[*object] // what waits for an instant
+	roster roster         // what waits for its turn
+	busy   int            // requests under way
+	trials int            // of them, in suspect namespaces
+
+	total, pace limiter // of all requests, and of those in suspect namespaces
+	server      breaker
+	blamed      *namespace // where the server failed last
+	asked       instant    // no request before it, as the server said
+	recent      recent
+	route       route
+
+	stats      Stats // Lost is in losses
+	losses     losses
+	lastNumber int64 // in the name of an Event
+	flushing   int   // how many callers want every count written now
+	closed     bool
+	late       string // what to do about an Event that was not written before the end
+	isChanged  bool   // there may be something to do since the shell looked last
+}
+
+// bounds are what a book keeps to.
+type bounds struct {
+	objects   int
+	series    int           // of an object
+	perObject limit         // requests
+	total     limit         // requests
+	pace      limit         // requests in suspect namespaces
+	pause     time.Duration // the first one between two writes of a series
+	longest   time.Duration // pause
+	retry     time.Duration // how long the write of an Event is retried
+	namespace string        // of the Events of cluster-scoped objects
+	groups    groups
+}
+
+// groups are the API groups that a sink has.
+type groups uint8
+
+const (
+	bothGroups groups = iota
+	onlyEvents
+	onlyCore
+)
+
+func newBook(b bounds) *book {
+	return &book{
+		bounds:     b,
+		objects:    make(map[key]*object),
+		namespaces: make(map[string]*namespace),
+		seed:       maphash.MakeSeed(),
+		losses:     make(losses),
+		total:      b.total.newLimiter(),
+		pace:       b.pace.newLimiter(),
+		late:       tooSlow,
+	}
+}
+
+// An occurrence is one call that records.
+type occurrence struct {
+	identity
+
+	key         key
+	ref         *corev1.ObjectReference // nil until the book needs it
+	about       about
+	generation  int64
+	text        string // at most maxText bytes
+	hash        uint64 // of text, set by the book
+	annotations map[string]string
+	kind        kind
+	terminal    bool // another note does not wait for the end of the pause
+}
+
+// A kind is what an occurrence says of an object.
+type kind uint8
+
+const (
+	plain    kind = iota
+	failure       // opens a failure that Recovered will end
+	conflict      // a failure that only counts if it lasts
+	recovery
+)
+
+// record counts an occurrence; pick is a random number. It returns false, and
+// counts nothing, if the object is new and o has no reference yet.
+func (b *book) record(now instant, pick uint64, o *occurrence) bool {
+	found := b.objects[o.key]
+	if found == nil && o.ref == nil && !b.closed {
+		return false
+	}
+	b.stats.Recorded++
+	if b.closed {
+		b.lose(LostShutdown, 1, afterStart)
+		return true
+	}
+	if found == nil {
+		found = b.admit(now, pick, o)
+		if found == nil {
+			return true
+		}
+	}
+	b.count(found, o, now)
+	return true
+}
+
+// count adds an occurrence to its series.
+func (b *book) count(obj *object, o *occurrence, now instant) {
+	obj.forgotten = false
+	o.hash = maphash.String(b.seed, o.text)
+	if now < obj.namespace.gone {
+		b.lose(LostNamespaceGone, 1, "")
+		return
+	}
+	if o.kind == conflict && b.isRoutine(obj, o, now) {
+		b.stats.Suppressed++
+		b.settle(obj, now)
+		return
+	}
+	s := obj.find(o)
+	switch {
+	case s == nil:
+		s = b.open(obj, o)
+		if s == nil {
+			b.lose(LostQueueFull, 1, manyReasons)
+			return
+		}
+	case now.since(s.waiting.seen)/2 > b.bounds.longest && s.waiting.n == 0:
+		s.renew(b.bounds.pause) // silent for so long that it is news again
+	}
+	b.judge(obj, s, o, now)
+	if s.isLost(o, now) {
+		s.waiting.seen = now
+		b.lose(s.trouble.cause, 1, "") // why, was said when the series was refused
+		return
+	}
+	s.add(o, now)
+	b.stats.Pending++
+	b.settle(obj, now)
+}
+
+// isRoutine reports whether a conflict is one that a retry resolves.
+func (b *book) isRoutine(obj *object, o *occurrence, now instant) bool {
+	e := obj.begin(o.controller)
+	if e.conflicts == 0 {
+		e.conflicts = now
+	}
+	return now.since(e.conflicts) < routineTime
+}
+
+// judge opens a failure, if o is one.
+func (b *book) judge(obj *object, s *series, o *occurrence, now instant) {
+	if o.kind == plain {
+		return
+	}
+	e := obj.begin(o.controller)
+	if o.kind != recovery && e.failure == "" {
+		obj.hasten(e, now, b.bounds.pause)
+	}
+	if o.kind == failure {
+		e.conflicts = 0
+	}
+	if o.kind != recovery {
+		e.failure = o.reason
+	}
+	s.episode = e
+}
+
+// recovered ends the failure of an object, if one is open, with an occurrence
+// whose text it sets.
+func (b *book) recovered(now instant, o *occurrence) {
+	obj := b.objects[o.key]
+	if obj == nil {
+		return
+	}
+	e := obj.episode(o.controller)
+	if e == nil {
+		return
+	}
+	from := e.end()
+	if from == "" {
+		return
+	}
+	obj.hasten(e, now, b.bounds.pause)
+	b.settle(obj, now)
+	o.text = "recovered from " + from
+	b.stats.Recorded++
+	b.count(obj, o, now)
+}
+
+// forget drops what is known of an object, except its cap and what waits.
+func (b *book) forget(now instant, k key) {
+	obj := b.objects[k]
+	if obj == nil {
+		return
+	}
+	obj.forgotten = true
+	for _, e := range obj.episodes {
+		e.end()
+	}
+	b.settle(obj, now)
+}
+
+// refused counts an occurrence that cannot be recorded.
+func (b *book) refused(cause, detail string) {
+	b.stats.Recorded++
+	if b.closed {
+		cause = LostShutdown
+		detail = afterStart
+	}
+	b.lose(cause, 1, detail)
+}
+
+// suppressed counts an occurrence that says nothing about its object.
+func (b *book) suppressed() {
+	b.stats.Recorded++
+	b.stats.Suppressed++
+}
+
+// settle puts obj where it belongs: among those that may be written now or
+// later, and in a pool if it may make room for others.
+func (b *book) settle(obj *object, now instant) {
+	if obj.busy || b.closed {
+		return
+	}
+	n := obj.namespace
+	next := obj.nextTurn(now, b.flushing > 0)
+	leave(obj)
+	switch {
+	case next.series == nil && obj.forgotten:
+		full := obj.limiter.fullAt(now)
+		if full <= now {
+			b.remove(obj, now)
+			return
+		}
+		obj.series = nil
+		obj.turn = turn{at: full, class: update}
+		b.later.enter(obj)
+	case next.series == nil:
+	case next.at > now:
+		obj.turn = next
+		b.later.enter(obj)
+	default:
+		obj.turn = next
+		obj.turn.at = 0 // among those that may be written now, class and age decide
+		n.enter(obj)
+	}
+	if next.series != nil {
+		b.isChanged = true
+	}
+	b.roster.enter(n, now)
+	claim, _ := obj.claim()
+	b.roster.hold(obj, claim != update)
+	switch claim {
+	case firstWarning:
+		obj.moveTo(nil)
+	case firstNormal:
+		obj.moveTo(&b.normals)
+	case update:
+		obj.moveTo(&b.idle)
+	}
+}
+
+// close ends the book: what waits and is not being written is lost.
+func (b *book) close() {
+	b.closed = true
+	for _, obj := range b.objects {
+		for _, s := range obj.series {
+			if s.state != writing {
+				b.drop(s, s.waiting.n, LostShutdown, b.late)
+			}
+		}
+	}
+	clear(b.objects)
+	b.isChanged = true
+}
+
+// flush ends the pauses of counts while n is positive, and puts every object
+// where it then belongs. Where a caller waits for the end, what failed is tried
+// immediately, unless the server asked to be left alone: a pause may be longer
+// than the time that is left.
+func (b *book) flush(now instant, n int) {
+	b.flushing += n
+	if n > 0 {
+		b.server.forgive()
+		for _, space := range b.namespaces {
+			space.forgive()
+		}
+	}
+	for _, obj := range b.objects {
+		for _, s := range obj.series {
+			if n > 0 && s.wait.cause == afterFailure {
+				s.wait.until = 0
+			}
+		}
+		b.settle(obj, now)
+	}
+	b.isChanged = true
+}
+
+// isWritten reports whether nothing is left to write before deadline but
+// counts. A count is written where that takes no time: now, and if the server
+// and the namespace answer.
+func (b *book) isWritten(deadline instant) bool {
+	for _, obj := range b.objects {
+		_, hasDraft := obj.claim()
+		isQueued := obj.queued.queue != nil
+		if hasDraft && (obj.busy || isQueued && obj.turn.at < deadline) {
+			return false
+		}
+		isReady := obj.busy || isQueued && obj.queued.queue != &b.later
+		if isReady && !obj.namespace.suspect && !b.server.failing {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
+)
+
+// A subject is what distinguishes an object, and its version.
+type subject struct {
+	key        key
+	generation int64
+}
+
+// identify returns what distinguishes obj. It asks no scheme and allocates
+// nothing for an object with a uid. It calls the caller's code, so mu must not
+// be held.
+func (r *Recorder) identify(obj runtime.Object) (s subject, err error) {
+	defer catch(obj, &err)
+	if isnil.Is(obj) {
+		return s, errors.New("the object is nil")
+	}
+	m, err := apimeta.Accessor(obj)
+	if err == nil {
+		s.generation = m.GetGeneration()
+		s.key = key{uid: string(m.GetUID()), namespace: m.GetNamespace(), name: m.GetName()}
+		if s.key.uid != "" {
+			return s, nil
+		}
+	}
+	ref, err := r.refer(obj)
+	s.key = keyOf(&ref)
+	return s, err
+}
+
+// refer returns what an Event says of obj, or an error that says why it cannot
+// say it. A reference has a kind. It calls the caller's code, so mu must not be
+// held.
+func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err error) {
+	defer catch(obj, &err)
+	if given, ok := obj.(*corev1.ObjectReference); ok {
+		if given.Kind == "" {
+			return ref, errors.New("the ObjectReference names no kind")
+		}
+		ref = *given
+		ref.ResourceVersion = ""
+		ref.FieldPath = ""
+		return ref, nil
+	}
+	m, err := apimeta.Accessor(obj)
+	if err != nil {
+		return ref, fmt.Errorf("%T has no object metadata", obj)
+	}
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if gvk.Kind == "" {
+		if r.o.Scheme == nil {
+			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
+		}
+		known, _, err := r.o.Scheme.ObjectKinds(obj)
+		if err != nil || len(known) == 0 || known[0].Kind == "" {
+			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
+		}
+		gvk = known[0]
+	}
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
+}
+
+// aboutOf returns the other references of an Event. A related object that
+// cannot be referred to is left out.
+func (r *Recorder) aboutOf(regarding, related runtime.Object) (a about) {
+	ref, ok := regarding.(*corev1.ObjectReference)
+	if ok && ref != nil {
+		a.fieldPath = ref.FieldPath
+	}
+	if !isnil.Is(related) {
+		a.related, _ = r.refer(related)
+	}
+	return a
+}
