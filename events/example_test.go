@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -258,24 +257,6 @@ func ExampleClassify() {
 func ExampleIsTerminal() {
 	fmt.Println(events.IsTerminal(invalid("spec.agent: Required value")), events.IsTerminal(nil))
 	// Output: true false
-}
-
-func ExampleFromEnv() {
-	env := map[string]string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN": "10/m"}
-	_, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.JangarNames())
-	fmt.Println(err)
-	o, err := events.FromEnv(os.LookupEnv, events.JangarNames())
-	fmt.Println(o.Disabled, err)
-	// Output:
-	// events: JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN: "10/m" is not accepted; want a whole number from 1 to 6000
-	// false <nil>
-}
-
-func ExampleAgentsNames() {
-	env := map[string]string{"AGENTS_CONTROLLER_EVENTS_ENABLED": "false"}
-	o, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.AgentsNames())
-	fmt.Println(o.Disabled, err)
-	// Output: true <nil>
 }
 
 func ExampleNewCoreSink() {

@@ -33,7 +33,8 @@ func Unbalanced(r *Recorder) []string {
 	return r.book.wrong()
 }
 
-// Narrow makes r keep n series of an object, and pause them for at most longest.
+// Narrow makes r keep n series of an object, and pause them for at most
+// longest.
 func Narrow(r *Recorder, n int, longest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

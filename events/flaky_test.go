@@ -21,8 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestFlakyServer_LosesNothing: four of five requests fail, in one namespace and
-// in ten.
+// TestFlakyServer_LosesNothing: four of five requests fail, in one namespace
+// and in ten.
 func TestFlakyServer_LosesNothing(t *testing.T) {
 	for name, failure := range map[string]error{
 		"503":          unavailable(),

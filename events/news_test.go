@@ -71,8 +71,8 @@ func TestNoise_MakesAtMost40EventsAnHour(t *testing.T) {
 	}
 }
 
-// TestNews_AreWrittenAfterOnePauseAtMost: an hour after the cause has changed no
-// Event is left to name the old one alone.
+// TestNews_AreWrittenAfterOnePauseAtMost: an hour after the cause has changed
+// no Event is left to name the old one alone.
 func TestNews_AreWrittenAfterOnePauseAtMost(t *testing.T) {
 	for name, texts := range map[string][2]string{
 		"Revision": {"image registry.example.com/a:7d4b9c6f5 not found", "image registry.example.com/a:5c8d7f9b6 not found"},

@@ -49,14 +49,13 @@ type Options struct {
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
 	// half of it. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered: about 1 KiB each. While
-	// Events wait, their notes take up to 4 KiB and their annotations 8 KiB, for
-	// each of 8 series.
-	// When it is reached, an object about which no first Event waits makes room,
-	// chosen at random. A first Warning takes the place of a first Normal.
-	// Objects that wait for failing namespaces take at most half of the room.
-	// Zero means 8192. An evicted object loses its series and its cap.
-	// TotalWritesPerSecond still bounds its requests.
+	// MaxObjects bounds the objects that are remembered: about 1 KiB each.
+	// While Events wait, their notes take up to 4 KiB and their annotations 8
+	// KiB, for each of 8 series. When it is reached, an object about which no
+	// first Event waits makes room, chosen at random. A first Warning takes the
+	// place of a first Normal. Objects that wait for failing namespaces take at
+	// most half of the room. Zero means 8192. An evicted object loses its
+	// series and its cap. TotalWritesPerSecond still bounds its requests.
 	MaxObjects int
 	// DrainTimeout is how long Start goes on writing what is pending when its
 	// context has ended, and RunWith after a clean stop. Zero means 25s, which
@@ -95,6 +94,8 @@ type Options struct {
 
 // The API server's own limit: pkg/apis/core/validation/events.go.
 const maxName = 128 // of an instance, a reason and an action
+
+const maxWritesPerMinute = 6000
 
 // complete replaces every zero by its default. It returns an error for each
 // option that is out of range.

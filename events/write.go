@@ -259,10 +259,11 @@ func (b *book) failed(w *write, a answer, now instant) {
 // manyAttempts is how often a write that is given up has failed.
 const manyAttempts = 8
 
-// isHopeless reports whether a new Event in n that fails since then is given up:
-// after five minutes, if most writes in other namespaces have succeeded in that
-// time. During an outage nothing is given up. While no write in n succeeds, one
-// Event in five minutes is, because the next attempt may find n well again.
+// isHopeless reports whether a new Event in n that fails since then is given
+// up: after five minutes, if most writes in other namespaces have succeeded in
+// that time. During an outage nothing is given up. While no write in n
+// succeeds, one Event in five minutes is, because the next attempt may find n
+// well again.
 func (b *book) isHopeless(n *namespace, since, now instant) bool {
 	if n.written <= since {
 		since = max(since, n.gaveUp)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/proompteng/controllerkit/events"
+	eventsettings "github.com/proompteng/controllerkit/events/settings"
 	"github.com/proompteng/controllerkit/jobgc/settings"
 )
 
@@ -109,7 +109,7 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 
 	read := map[string]bool{}
 	note := func(name string) (string, bool) { read[name] = true; return "", false }
-	_, err := events.FromEnv(note, events.JangarNames())
+	_, err := eventsettings.FromEnv(note, eventsettings.JangarNames())
 	require.NoError(t, err)
 	_, err = settings.FromEnv(note, settings.JangarNames())
 	require.NoError(t, err)

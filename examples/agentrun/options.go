@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/proompteng/controllerkit/events"
+	eventsettings "github.com/proompteng/controllerkit/events/settings"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/jobgc/settings"
 )
@@ -162,7 +162,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	}
 	o.sending = fromEnv(lookup)
 	var ofEvents, ofJobs error
-	o.controller.Events, ofEvents = events.FromEnv(lookup, events.JangarNames())
+	o.controller.Events, ofEvents = eventsettings.FromEnv(lookup, eventsettings.JangarNames())
 	o.controller.Retention, ofJobs = settings.FromEnv(lookup, settings.JangarNames())
 	if err := errors.Join(ofEvents, ofJobs); err != nil {
 		return o, usageError{errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))}

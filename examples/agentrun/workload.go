@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/proompteng/controllerkit/events"
+	eventsettings "github.com/proompteng/controllerkit/events/settings"
 	jobsettings "github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/rollout/settings"
 )
@@ -48,7 +48,7 @@ type workload struct {
 // variables are the settings of the controller, from the environment or with
 // their defaults.
 func variables(lookup func(string) (string, bool)) []corev1.EnvVar {
-	jobs, recorder := jobsettings.JangarNames(), events.JangarNames()
+	jobs, recorder := jobsettings.JangarNames(), eventsettings.JangarNames()
 	vars := []corev1.EnvVar{
 		{Name: jobs.RunRetention, Value: "2592000"},
 		{Name: jobs.JobTTL, Value: "600"},

@@ -1,16 +1,18 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package events
+// Package settings reads the options of package events from the environment.
+package settings
 
 import (
 	"errors"
 	"fmt"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/env"
 )
 
-const maxWritesPerMinute = 6000
+const maxWritesPerMinute = 6000 // what events.New accepts
 
 // EnvNames has the names of the environment variables that [FromEnv] reads. An
 // empty field reads no variable: its default applies. [JangarNames] and
@@ -47,29 +49,29 @@ func AgentsNames() EnvNames {
 // lookup. A nil lookup and the zero names are errors. A variable that is unset,
 // empty or blank yields the default. A malformed value is an error that names
 // the variable, the value and the accepted values. FromEnv reports all of them
-// and then returns zero Options.
+// and then returns zero options.
 //
 // The other options have no variable: set them on the result, such as Scheme.
 // Zero in an option means its default. If you read an option from your own
 // variable, treat 0 as an error.
-func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Options, error) {
+func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (events.Options, error) {
 	if lookup == nil {
-		return Options{}, errors.New("events: fromEnv: lookup is nil; pass os.LookupEnv")
+		return events.Options{}, errors.New("events/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Options{}, errors.New("events: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return events.Options{}, errors.New("events/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var errs []error
 	enabled, err := env.Bool(lookup, names.Enabled, true)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("events: %w", err))
+		errs = append(errs, fmt.Errorf("events/settings: %w", err))
 	}
 	n, err := env.Int(lookup, names.WritesPerMinute, 0, 1, maxWritesPerMinute)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("events: %w", err))
+		errs = append(errs, fmt.Errorf("events/settings: %w", err))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Options{}, err
+		return events.Options{}, err
 	}
-	return Options{Disabled: !enabled, WritesPerMinute: n, Instance: env.String(lookup, names.Instance)}, nil
+	return events.Options{Disabled: !enabled, WritesPerMinute: n, Instance: env.String(lookup, names.Instance)}, nil
 }
