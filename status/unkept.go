@@ -84,9 +84,13 @@ func (u *unkept) isEmpty() bool {
 
 // differ reports whether patch changes a field that the API server may keep.
 func (u *unkept) differ(o Object, patch, stored map[string]any, now time.Time) bool {
+	changes := differences(patch, stored)
+	if u.isEmpty() {
+		return len(changes) > 0
+	}
 	object := identify(o) // outside the lock, because o is the caller's
 	var keys []fieldKey
-	for _, d := range differences(patch, stored) {
+	for _, d := range changes {
 		keys = append(keys, keyOf(object, d))
 	}
 	u.mu.Lock()
