@@ -95,7 +95,7 @@ func worldBudgets() []worldBudget {
 		worldBudget{controllers: 2, truths: 2, faults: 1, crashes: 1},
 		worldBudget{controllers: 2, truths: 2, faults: 1, ages: 1},
 		worldBudget{controllers: 2, truths: 2, faults: 2},
-		worldBudget{controllers: 2, truths: 2, faults: 1, acts: 1},
+		worldBudget{controllers: 2, truths: 1, faults: 1, acts: 1},
 	)
 }
 
