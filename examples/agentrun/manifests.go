@@ -88,7 +88,8 @@ func parseManifests(args []string, lookup func(string) (string, bool), help io.W
 		return err
 	})
 	flags.IntVar(&w.workers, "workers", 4, "`number` of concurrent reconciles")
-	flags.StringVar(&w.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
+	flags.StringVar(&w.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means that of --namespace")
+	flags.BoolVar(&w.allNamespaces, "all-namespaces", false, "work in all namespaces, which takes a ClusterRole that reads every Secret")
 	flags.StringVar(&w.logFormat, "log-format", "json", "`format` of the log, json or text")
 	flags.BoolVar(&w.leaderElect, "leader-elect", true, "one pod reconciles at a time")
 	flags.DurationVar(&w.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts without a renewal")
@@ -131,6 +132,8 @@ func (w *workload) check() error {
 		return fmt.Errorf("--release: %q is not accepted; want a DNS label of at most %d characters", w.release, longest)
 	case len(validation.IsDNS1123Label(w.namespace)) > 0:
 		return fmt.Errorf("--namespace: %q is not a namespace", w.namespace)
+	case w.allNamespaces && w.namespaces != "":
+		return errors.New("--all-namespaces: want it without --namespaces")
 	case w.image == "":
 		return errors.New("--image: want the container image")
 	case w.replicas < 1 || w.replicas > 1000:

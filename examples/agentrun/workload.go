@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,6 +39,7 @@ type workload struct {
 
 	workers       int
 	namespaces    string
+	allNamespaces bool
 	logFormat     string
 	leaderElect   bool
 	leaseDuration time.Duration
@@ -80,8 +82,8 @@ func (w *workload) args() []string {
 		"--log-format=" + w.logFormat,
 		fmt.Sprintf("--workers=%d", w.workers),
 	}
-	if w.namespaces != "" {
-		args = append(args, "--namespaces="+w.namespaces)
+	if !w.allNamespaces {
+		args = append(args, "--namespaces="+cmp.Or(w.namespaces, w.namespace))
 	}
 	args = append(args, fmt.Sprintf("--leader-elect=%t", w.leaderElect))
 	if w.leaderElect {

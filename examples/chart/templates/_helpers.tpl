@@ -226,3 +226,12 @@ where the list comes from a cluster (or from --api-versions): what Helm assumes 
 {{- end }}
 {{- toJson $vars }}
 {{- end }}
+
+{{- /* The namespaces where runs are reconciled, as JSON; none of them means all. */}}
+{{- define "agentrun.namespaces" -}}
+{{- $c := .Values.controller }}
+{{- if and $c.allNamespaces $c.namespaces }}
+{{- fail (printf "controller.allNamespaces is true and controller.namespaces is %s: set one of them" (join ", " $c.namespaces)) }}
+{{- end }}
+{{- if $c.allNamespaces }}[]{{ else }}{{ $c.namespaces | default (list .Release.Namespace) | toJson }}{{ end }}
+{{- end }}

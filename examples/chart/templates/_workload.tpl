@@ -233,7 +233,7 @@ spec:
 - --log-format={{ .root.Values.logFormat }}
 {{- if eq .component "controllers" }}
 - --workers={{ int64 $c.workers }}
-{{- with $c.namespaces }}
+{{- with include "agentrun.namespaces" .root | fromJsonArray }}
 - --namespaces={{ join "," . }}
 {{- end }}
 - --leader-elect={{ $election.enabled }}

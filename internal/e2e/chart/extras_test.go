@@ -51,7 +51,7 @@ func TestChart_Extras(t *testing.T) {
 	require.Len(t, spec.TopologySpreadConstraints, 1)
 	assert.Equal(t, selected, spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, "without one it would spread nothing")
 
-	role := into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers"))
+	role := into[rbacv1.Role](t, all.one(t, "Role/ns:r-agentrun-controllers"))
 	assert.Equal(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}, role.Rules[len(role.Rules)-1])
 	policy := into[networkingv1.NetworkPolicy](t, all.one(t, "NetworkPolicy/r-agentrun-controllers")).Spec
 	assert.Equal(t, selected, policy.PodSelector.MatchLabels)
@@ -122,7 +122,7 @@ func TestChart_TheValuesOfAnOlderChart(t *testing.T) {
 		"controllers: {volumeMounts: []}":                  "use controllers.extraVolumeMounts instead",
 		"controlPlane: {args: []}":                         "use controlPlane.extraArgs instead",
 		"topologySpreadConstraints: []":                    "use controllers.topologySpreadConstraints and controlPlane.topologySpreadConstraints instead",
-		"rbac: {clusterScoped: false}":                     "use controller.namespaces instead",
+		"rbac: {clusterScoped: false}":                     "use controller.allNamespaces instead",
 		"argocdHooks: {ttlSecondsAfterFinished: 300}":      "the chart has no hooks of Argo CD",
 		"ingress: {enabled: true}":                         "make one for the Service of the control plane",
 	} {

@@ -49,16 +49,18 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 func TestTheRoleIsTheExamples(t *testing.T) {
 	documented := parse(t, string(rbac.YAML()))
 	want := into[rbacv1.ClusterRole](t, documented.one(t, "ClusterRole/agentrun-controller")).Rules
-	all := render(t, "{}")
+	all := render(t, "controller: {allNamespaces: true}")
 	assert.Equal(t, want, into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers")).Rules)
 
-	all = render(t, "controller: {namespaces: [a, b]}")
-	for _, namespace := range []string{"a", "b"} {
-		assert.Equal(t, want, into[rbacv1.Role](t, all.one(t, "Role/"+namespace+"/ns:r-agentrun-controllers")).Rules)
-		all.one(t, "RoleBinding/"+namespace+"/ns:r-agentrun-controllers")
-	}
-	for key := range all {
-		assert.NotContains(t, key, "Cluster", "who works in some namespaces has no rights in all")
+	for values, namespaces := range map[string][]string{"{}": {""}, "controller: {namespaces: [a, b]}": {"a/", "b/"}} {
+		all = render(t, values)
+		for _, namespace := range namespaces {
+			assert.Equal(t, want, into[rbacv1.Role](t, all.one(t, "Role/"+namespace+"ns:r-agentrun-controllers")).Rules)
+			all.one(t, "RoleBinding/"+namespace+"ns:r-agentrun-controllers")
+		}
+		for key := range all {
+			assert.NotContains(t, key, "Cluster", "who works in some namespaces has no rights in all")
+		}
 	}
 
 	all = render(t, "controllers: {replicaCount: 1, leaderElection: {enabled: false}}")
@@ -66,7 +68,12 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 		assert.NotContains(t, key, "leader-election", "the election is off")
 	}
 	all = render(t, "controller: {events: {enabled: false}}")
-	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers")).Rules {
+	for _, rule := range into[rbacv1.Role](t, all.one(t, "Role/ns:r-agentrun-controllers")).Rules {
 		assert.NotContains(t, rule.Resources, "events", "the controller writes none")
 	}
+}
+
+func TestAllNamespaces_ExcludesAList(t *testing.T) {
+	_, err := template(t, "controller: {allNamespaces: true, namespaces: [a]}")
+	require.ErrorContains(t, err, "controller.allNamespaces is true and controller.namespaces is a: set one of them")
 }

@@ -88,7 +88,7 @@ func TestNamesFit(t *testing.T) {
 // TestTwoReleases: they share no cluster-scoped object, and none in a namespace
 // for all monitors, rules and dashboards.
 func TestTwoReleases(t *testing.T) {
-	values := valuesFile(t, "metrics: {serviceMonitor: {enabled: true, namespace: m}, prometheusRule: {enabled: true, namespace: m}, dashboards: {namespace: m}}")
+	values := valuesFile(t, "controller: {allNamespaces: true}\nmetrics: {serviceMonitor: {enabled: true, namespace: m}, prometheusRule: {enabled: true, namespace: m}, dashboards: {namespace: m}}")
 	for reason, pair := range map[string][2][2]string{
 		"One name in two namespaces.":                         {{"ns", "agentrun"}, {"other", "agentrun"}},
 		"Two namespaces and names that a hyphen joins alike.": {{"a", "b-agentrun"}, {"a-b", "agentrun"}},

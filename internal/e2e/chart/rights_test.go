@@ -34,7 +34,7 @@ const finalizers = "update agents.controllerkit.dev/agentruns/finalizers"
 // the finalizers right the controller cannot make a Job.
 func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user string, start func(name string, env ...string) *rig.Process) {
 	t.Helper()
-	roles := stage.Kube.RbacV1().ClusterRoles()
+	roles := stage.Kube.RbacV1().Roles(stage.Namespace)
 	const name = "agents:r-agentrun-controllers"
 	role, err := roles.Get(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)

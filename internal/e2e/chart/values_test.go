@@ -96,7 +96,7 @@ func TestArguments(t *testing.T) {
 	}{
 		"Defaults": {
 			"One reconciles, under election; the other asks the cluster for nothing.", "{}",
-			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--workers=4", "--leader-elect=true", "--leader-elect-lease-name=r-agentrun-controllers", "--leader-elect-lease-duration=15s"},
+			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--workers=4", "--namespaces=ns", "--leader-elect=true", "--leader-elect-lease-name=r-agentrun-controllers", "--leader-elect-lease-duration=15s"},
 			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--reconcile=false"},
 		},
 		"NoElection": {

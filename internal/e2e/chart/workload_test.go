@@ -33,6 +33,10 @@ func TestWorkload_IsWhatAgentrunPrints(t *testing.T) {
 		kind   string
 	}{
 		"Deployment": {"The defaults.", "{}", nil, nil, "Deployment"},
+		"AllNamespaces": {
+			"What reads every Secret is asked for by name.", "controller: {allNamespaces: true}",
+			[]string{"--all-namespaces"}, nil, "Deployment",
+		},
 		"Canary": {
 			"One switch makes it the safe canary.", "progressiveDelivery: {enabled: true}",
 			nil, []string{"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=true"}, "Rollout",
