@@ -87,18 +87,20 @@ func sets() []settings {
 	}
 }
 
+// exhausts reports whether the searches spend what make exhaust may take.
+func exhausts() bool { return os.Getenv("JOBGC_EXHAUST") != "" }
+
 // budgets limit the crashes, faults, acts of others, switches of replica and
-// restores of a path. Their states are about a million in the unit tests and 18
-// million with JOBGC_EXHAUST=1; a core visits about 100,000 in a second. Two
-// crashes, two faults, three acts and four switches together have more states
-// than a search visits in minutes. The random schedules go further, and do not
-// visit everything.
+// restores of a path, with each set of options. A core visits about 100,000
+// states in a second. Each further event on a path means about ten times as
+// many. The random schedules go further, and do not visit everything.
 func budgets() []budget {
 	some := []budget{{crashes: 1, faults: 1}, {acts: 1}}
-	if os.Getenv("JOBGC_EXHAUST") == "" {
+	if !exhausts() {
 		return some
 	}
 	return append(some,
+		budget{crashes: 2, faults: 2},
 		budget{switches: 2},
 		budget{crashes: 1, faults: 1, switches: 1},
 		budget{crashes: 1, faults: 1, acts: 1},
@@ -126,21 +128,35 @@ func allSearches() []search {
 			out = append(out, search{set, left})
 		}
 	}
-	for _, more := range []search{
-		{settings{ttl: "long", informer: true}, budget{acts: 1, restores: 1}},
-		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
-		{settings{ttl: "long", informer: true}, budget{faults: 2}},
-		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 2}},
-		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
-		{settings{ttl: "long", informer: true, nowhere: true, unclaimed: true}, budget{faults: 1, acts: 1}},
-		{settings{ttl: "long"}, budget{acts: 2}},
-		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
-	} {
+	for _, more := range someSearches() {
 		if !slices.Contains(out, more) {
 			out = append(out, more)
 		}
 	}
 	return out
+}
+
+// someSearches spend more with one set of options.
+func someSearches() []search {
+	usual := settings{ttl: "long", informer: true}
+	some := []search{
+		{usual, budget{acts: 1, restores: 1}},
+		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
+		{usual, budget{faults: 2}},
+		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 2}},
+		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "long", informer: true, nowhere: true, unclaimed: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "long"}, budget{acts: 2}},
+		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
+	}
+	if !exhausts() {
+		return some
+	}
+	return append(some,
+		search{usual, budget{crashes: 1, faults: 1, switches: 2}},
+		search{usual, budget{acts: 1, switches: 2}},
+		search{usual, budget{crashes: 1, faults: 1, acts: 1, switches: 1}},
+	)
 }
 
 // TestSearch_OfASmallWorld visits every state that two replicas, one owner and

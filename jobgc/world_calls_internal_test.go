@@ -218,6 +218,8 @@ func (w *world) idle(r *simReplica) {
 	r.terminates = false
 	r.touched = false
 	r.edited = false
+	r.agreed = false
+	r.confirms = false
 	r.newest = newest{}
 	r.writes = false
 	r.status = simOwner{}

@@ -54,11 +54,16 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 	if f.source == sourceLiveRead && r.asked == 0 {
 		return false
 	}
+	if r.copied.released && f.state != Collected && f.state != Cancelled && f.state != Pending {
+		return false
+	}
 	job := w.jobs[indexOf(f.job.uid)]
 	switch f.state {
 	case Finished:
 		return f.outcome != "" && job.ended && (m.ref.outcome != "" || m.ended)
-	case Active, Suspended:
+	case Active:
+		return m.job != 0 && f.outcome == "" && !f.job.suspends
+	case Suspended:
 		return m.job != 0 && f.outcome == ""
 	case Cancelled:
 		stops := f.job.uid == "" || f.job.suspends || f.job.deleting
@@ -110,7 +115,8 @@ func (w *world) checkAgain(r *simReplica) {
 	}
 }
 
-// checkEnd holds a call that returns the end of a run to its rule: once its
+// checkEnd holds a call that returns the end of a run to its rules. The owner
+// is read after a loss was found and before it is returned first. Once its
 // Job is released, the end is recorded. After the delete event of such a Job a
 // late copy of the owner does not cause another report.
 func (w *world) checkEnd(r *simReplica) {
@@ -118,6 +124,12 @@ func (w *world) checkEnd(r *simReplica) {
 	ends := m.found.state == Cancelled || m.found.outcome != "" || m.found.state.lost()
 	if m.job == 0 || m.ended || !ends {
 		return
+	}
+	if m.found.state.lost() {
+		if !r.confirms && !r.lost.has(m.job) {
+			w.wrong = unconfirmed
+		}
+		r.lost.add(m.job)
 	}
 	again := m.found.source == sourceTombstone && !r.copied.outcome && r.freed.has(m.job)
 	if again && w.gap&fromBackup == 0 {
@@ -152,6 +164,8 @@ func (w *world) isPending(r *simReplica, f finding) bool {
 		return w.jobs[cmp.Or(m.job, unrecorded)].released
 	case r.asked == 0:
 		return w.rules.informer
+	case f.changed && r.agreed && m.job != 0:
+		return false
 	case f.changed:
 		return r.stale || w.gap&fromBackup != 0 || r.newest.job == 0
 	case f.source == sourceLiveRead:

@@ -158,28 +158,35 @@ type simReplica struct {
 	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
 	places         [mostOwners]simPlace
 
-	calls      bool
-	writes     bool        // the status write is the request
-	stale      bool        // the owner has changed since the caller's copy
-	over       bool        // the name of its Job was freed after the owner was read
-	said       jobSet      // Jobs whose end this replica has returned
-	lately     jobSet      // of them, for the first time within the last minute
-	freed      jobSet      // released Jobs of whose deletion it has heard a moment ago
-	sent       factsNumber // the Job in the cache when its release was sent a moment ago
-	edited     bool        // the owner has another spec than the copy, as its live read found
-	waits      bool        // the last call waits for a delete event; of the calm only
-	touched    bool        // others have changed the Job since the last patch was made
-	builds     int8        // of the Job in this call
-	reads      int8        // of the owner in this call
-	asked      int8        // requests in this call
-	failed     int8        // of them, that were refused or had no answer
-	denied     int8        // of those, by a policy or a test
+	// What the rules need of a process.
+	said   jobSet      // Jobs whose end it has returned
+	lately jobSet      // of them, for the first time within the last minute
+	lost   jobSet      // Jobs whose loss it has returned
+	freed  jobSet      // released Jobs of whose deletion it has heard a moment ago
+	sent   factsNumber // the Job in the cache when its release was sent a moment ago
+	waits  bool        // the last call waits for a delete event; of the calm only
+
+	calls  bool
+	writes bool // the status write is the request
+	m      machineNumber
+	copied simOwner // the caller's copy
+	status simOwner // to write
+	stale  bool     // the owner has changed since the caller's copy
+	over   bool     // the name of its Job was freed after the owner was read
+
+	// What the rules need of a call.
+	edited     bool // the owner has another spec than the copy, as its live read found
+	agreed     bool // the owner is as the copy, as its live read found
+	confirms   bool // that read came after the loss of the Job
+	touched    bool // others have changed the Job since the last patch was made
+	builds     int8 // of the Job
+	reads      int8 // of the owner
+	asked      int8 // requests
+	failed     int8 // of them, that were refused or had no answer
+	denied     int8 // of those, by a policy or a test
 	reply      reply
 	terminates bool // the namespace, as an answer said
 	newest     newest
-	m          machineNumber
-	copied     simOwner // the caller's copy
-	status     simOwner // to write
 }
 
 // reply is how the last request of a call ended.
@@ -260,6 +267,7 @@ const (
 	needlessLook
 	needlessPatch
 	olderSpec
+	unconfirmed
 	createdBarred
 	closedEarly
 	falseObservation
@@ -287,6 +295,7 @@ func (r rule) String() string {
 		"a call makes too many requests", "a call reads the owner too often", "a call reads the owner without need",
 		"a call reads the Job without need",
 		"a patch changes nothing", "a Job is suspended or resumed as an older spec of its owner says",
+		"a loss is returned without a live read of the owner",
 		"created a Job next to one of another origin",
 		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
 		"created a Job that was not built", "released a Job without a read of the owner",

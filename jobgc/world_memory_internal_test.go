@@ -234,5 +234,6 @@ func (w *world) appeared(r *simReplica, c happened, back bool) {
 	r.results[c.index] = false
 	r.freed.remove(c.index)
 	r.said.remove(c.index)
+	r.lost.remove(c.index)
 	r.lately.remove(c.index)
 }

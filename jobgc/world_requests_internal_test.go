@@ -54,6 +54,8 @@ func (w *world) readOwner(r *simReplica) simAnswer {
 	if m.claimed && m.ended && !m.returned && returnedLately {
 		w.wrong = needlessRead
 	}
+	r.agreed = o == r.copied
+	r.confirms = m.found.state.lost()
 	r.edited = o.uid != r.copied.uid || o.gen != r.copied.gen
 	if o.uid == r.copied.uid {
 		a.owner = o
@@ -144,7 +146,9 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 	if !job.exists {
 		return simAnswer{verdict: verdictGone}
 	}
-	return w.answerOf(i, r.copied.uid)
+	a := w.answerOf(i, r.copied.uid)
+	a.early = asks == requestSuspend
+	return a
 }
 
 // checkRelease holds a release to its rule.

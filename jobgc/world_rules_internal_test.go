@@ -64,6 +64,7 @@ type simAnswer struct {
 	job     simJob
 	by      int8 // the owner of the request
 	same    bool
+	early   bool // its condition follows its suspension
 	read    bool // it is an answer about the owner
 	owner   simOwner
 	gen     int8 // of the copy of the owner
@@ -229,7 +230,7 @@ func (r *rules) facts(a simAnswer) jobFacts {
 		f.outcome = Succeeded
 	case job.deleting:
 		f.state = Deleting
-	case job.suspends:
+	case job.suspends && !a.early:
 		f.state = Suspended
 	}
 	keeps := r.ttl == "none"

@@ -38,6 +38,7 @@ func (w *world) forget() {
 			w.replicas[n].results[i] = false
 			w.replicas[n].freed.remove(i)
 			w.replicas[n].said.remove(i)
+			w.replicas[n].lost.remove(i)
 			w.replicas[n].lately.remove(i)
 		}
 	}
