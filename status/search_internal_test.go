@@ -6,6 +6,7 @@ package status
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,10 +49,12 @@ func worldModel(left worldBudget) exhaust.Model[state, step] {
 		Name:    "status",
 		Budgets: left.String(),
 		Start:   start,
-		Next:    func(s state, yield func(step, state)) { of(s).next(func(e step, w world) { yield(e, w.normal()) }) },
-		Check:   func(s state) string { return s.wrong.String() },
-		Calm:    func(s state) state { return of(s).calm().normal() },
-		Right:   func(s state) string { return of(s).right() },
+		Next: func(s state, yield func(step, state)) {
+			of(s).next(func(e step, w world) { yield(e, normalized(w.state)) })
+		},
+		Check: func(s state) string { return s.wrong.String() },
+		Calm:  func(s state) state { return normalized(of(s).calm().state) },
+		Right: func(s state) string { return of(s).right() },
 		Mark: func(s state) string {
 			if !s.wentOld {
 				return ""
@@ -75,7 +78,7 @@ func worldBudgets() []worldBudget {
 	if hasRaceDetector {
 		return small
 	}
-	some := append(small, []worldBudget{
+	some := slices.Concat(small, []worldBudget{
 		{controllers: 1, truths: 3, faults: 1, crashes: 1, acts: 1, ages: 1},
 		{controllers: 1, truths: 2, faults: 1, crashes: 1, acts: 1, ages: 1, crd: prunes},
 		{controllers: 2, truths: 2, faults: 1},
@@ -83,7 +86,7 @@ func worldBudgets() []worldBudget {
 		{controllers: 2, truths: 2, faults: 1, crd: defaults},
 		{controllers: 2, truths: 2, crashes: 1},
 		{controllers: 2, truths: 2, ages: 1},
-	}...)
+	})
 	if os.Getenv("STATUS_EXHAUST") == "" {
 		return some
 	}

@@ -5,7 +5,6 @@ package status
 
 import (
 	"fmt"
-	"hash/maphash"
 	"strconv"
 	"time"
 
@@ -164,8 +163,6 @@ func (w wrong) String() string {
 }
 
 func (s *state) stored() object { return s.history[s.versions-1] }
-
-var worldSeed = maphash.MakeSeed()
 
 var worldBegin = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 

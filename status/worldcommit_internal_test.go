@@ -107,11 +107,11 @@ func (m *commits) run(who int, c controller) outcome {
 	key := committed{who, c.call, c.memory}
 	times := ranks{}
 	versions := ranks{}
-	key.call.numbers(times.add, versions.add)
+	numbersOfCall(&key.call, times.add, versions.add)
 	key.memory.numbers(times.add, versions.add)
 	times.number()
 	versions.number()
-	key.call.numbers(times.rename, versions.rename)
+	numbersOfCall(&key.call, times.rename, versions.rename)
 	key.memory.numbers(times.rename, versions.rename)
 	out, isKnown := m.known[key]
 	if !isKnown {
@@ -120,7 +120,7 @@ func (m *commits) run(who int, c controller) outcome {
 	}
 	out.memory.numbers(times.restore, versions.restore)
 	versions.restore(&out.request.version)
-	out.request.values.numbers(times.restore, versions.restore)
+	numbersOf(&out.request.values, times.restore, versions.restore)
 	return out
 }
 

@@ -3,10 +3,10 @@
 
 package status
 
-// normal returns s with small numbers in place of its times and versions, in
+// normalized returns s with small numbers in place of its times and versions, in
 // the same order, and without what no step reads. Two states that differ only
 // in these have the same future.
-func (s state) normal() state {
+func normalized(s state) state {
 	s.dropOld()
 	times := ranks{}
 	versions := ranks{}
@@ -42,17 +42,17 @@ func (s *state) dropOld() {
 // numbers calls the functions with each time and each version of the state.
 func (s *state) numbers(time, version func(*uint8)) {
 	for i := range s.history[:s.versions] {
-		s.history[i].numbers(time, version)
+		numbersOf(&s.history[i], time, version)
 	}
-	s.late.after.numbers(time, version)
+	numbersOf(&s.late.after, time, version)
 	for who := range int(s.count) {
 		version(&s.wrote[who])
 		s.controllers[who].memory.numbers(time, version)
-		s.controllers[who].call.numbers(time, version)
+		numbersOfCall(&s.controllers[who].call, time, version)
 	}
 }
 
-func (o *object) numbers(time, version func(*uint8)) {
+func numbersOf(o *object, time, version func(*uint8)) {
 	version(&o.version)
 	time(&o.updated)
 	time(&o.started)
@@ -64,14 +64,14 @@ func (o *object) numbers(time, version func(*uint8)) {
 func (m *memory) numbers(time, version func(*uint8)) {
 	version(&m.newest)
 	version(&m.unanswered)
-	m.handed.numbers(time, version)
+	numbersOf(&m.handed, time, version)
 }
 
-func (c *call) numbers(time, version func(*uint8)) {
+func numbersOfCall(c *call, time, version func(*uint8)) {
 	time(&c.at)
-	c.before.numbers(time, version)
+	numbersOf(&c.before, time, version)
 	for i := range c.answers[:c.count] {
-		c.answers[i].object.numbers(time, version)
+		numbersOf(&c.answers[i].object, time, version)
 	}
 }
 

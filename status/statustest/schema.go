@@ -90,7 +90,8 @@ func (t *trial[T]) refused() {
 	t.reconcile(o, 2)
 	stored := t.read(o)
 	if t.isTruncated(stored) {
-		t.breach("the condition %s is True in the status %s, which is whole", status.StatusTruncated, t.text(stored))
+		t.breach("the condition %s is True in the status %s, which is whole",
+			status.StatusTruncated, t.text(stored))
 	}
 }
 
