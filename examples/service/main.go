@@ -57,8 +57,11 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	forEvents := rest.CopyConfig(config) // a separate limiter; client-go's default of 5 requests a second delays Events
-	forEvents.RateLimiter, forEvents.QPS, forEvents.Burst = nil, 20, 100
+	// A separate limiter: client-go's default of 5 requests a second delays Events.
+	forEvents := rest.CopyConfig(config)
+	forEvents.RateLimiter = nil
+	forEvents.QPS = 20
+	forEvents.Burst = 100
 	eventsClient, err := kubernetes.NewForConfig(forEvents)
 	if err != nil {
 		return err
@@ -71,7 +74,9 @@ func run(ctx context.Context, log *slog.Logger) error {
 }
 
 // serve is the service. Only the lines about the reporter are new.
-func serve(ctx context.Context, cs, eventsClient kubernetes.Interface, l net.Listener, log *slog.Logger) error {
+func serve(
+	ctx context.Context, cs, eventsClient kubernetes.Interface, l net.Listener, log *slog.Logger,
+) error {
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprom.New(otelprom.WithRegisterer(registry))
 	if err != nil {

@@ -46,7 +46,9 @@ const overlap = 2 * time.Minute
 
 // newReporter uses the service's clients and providers. It writes Events with
 // eventsClient. It starts nothing, opens no port and changes no global.
-func newReporter(cs, eventsClient kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
+func newReporter(
+	cs, eventsClient kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider,
+) (*reporter, error) {
 	m, err := metrics.New(meters, metrics.Options{})
 	if err != nil {
 		return nil, err
@@ -104,7 +106,8 @@ func (r *reporter) Start(ctx context.Context) error {
 	r.since = time.Now().Add(-overlap)
 	var recording, working sync.WaitGroup
 	var lost error
-	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx)) // Events of the last Jobs are still written
+	// The Events of the last Jobs are still written.
+	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRecording()
 	recording.Go(func() { lost = r.events.Start(recordingCtx) })
 	working.Go(func() { r.jobs.RunWithContext(ctx) })

@@ -64,8 +64,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	forEvents := rest.CopyConfig(config) // a separate limiter; client-go's default of 5 requests a second delays Events
-	forEvents.RateLimiter, forEvents.QPS, forEvents.Burst = nil, 20, 100
+	// A separate limiter: client-go's default of 5 requests a second delays Events.
+	forEvents := rest.CopyConfig(config)
+	forEvents.RateLimiter = nil
+	forEvents.QPS = 20
+	forEvents.Burst = 100
 	eventsClient, err := kubernetes.NewForConfig(forEvents)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ type Controller struct {
 	metrics    *metrics.Controller
 	measured   *metrics.Runs
 	apiServer  apiServer
-	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded and is not announced
+	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
 
 	synced chan struct{}
 }
@@ -136,7 +136,8 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	config.Wrap(limitTime)
 	config.Wrap(sendOnce)
 	config.Wrap(kube.Transport(m))
-	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
+	// A separate rate limiter: Events and reconciles never wait for each other.
+	forEvents, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -157,15 +158,21 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	c.status = status.ForResource(c.runs)
 	c.status.Owned = []string{ready, progressing, degraded}
-	c.status.FieldManager, c.status.Heartbeat, c.status.OnCommit = "agentrun", heartbeat, c.metrics.StatusWrites()
+	c.status.FieldManager = "agentrun"
+	c.status.Heartbeat = heartbeat
+	c.status.OnCommit = c.metrics.StatusWrites()
 
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	o.Events.Scheme, o.Events.Redact, o.Events.OnResult = scheme, c.secrets.Redact, c.metrics.Events()
+	o.Events.Scheme = scheme
+	o.Events.Redact = c.secrets.Redact
+	o.Events.OnResult = c.metrics.Events()
 	o.Events.DrainTimeout = cmp.Or(o.Events.DrainTimeout, drainTimeout)
-	if c.recorder, err = events.New(events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events), Name, o.Events); err != nil {
+	sink := events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events)
+	c.recorder, err = events.New(sink, Name, o.Events)
+	if err != nil {
 		return nil, err
 	}
 	c.metrics.SetWorkers(o.Workers)
@@ -251,7 +258,8 @@ func (c *Controller) logUnfilled(ctx context.Context, s *scope) {
 			_, err = c.cluster.BatchV1().Jobs(s.namespace).List(ctx, one)
 		}
 		if err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "Cannot fill the caches, retrying", "namespace", s.namespace)
+			log := logr.FromContextOrDiscard(ctx).WithValues("namespace", s.namespace)
+			log.Error(errors.New(c.public(err.Error())), "Cannot fill the caches, retrying")
 		}
 		return false, nil
 	})
@@ -262,10 +270,14 @@ func (c *Controller) logUnfilled(ctx context.Context, s *scope) {
 // requests are cancelled immediately.
 func (c *Controller) lead(leading, holding context.Context) {
 	log := logr.FromContextOrDiscard(leading)
-	working, stop := context.WithCancel(holding) // a reconcile that runs when leading ends still sends requests
+	// A reconcile that runs when leading ends still sends requests.
+	working, stop := context.WithCancel(holding)
 	defer stop()
 	log.Info("Reconciling", append(c.options.Retention.LogValues(),
-		"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
+		"warnings", c.options.Retention.Warnings(nil),
+		"workers", c.options.Workers,
+		"namespaces", c.options.Namespaces,
+	)...)
 	var workers sync.WaitGroup
 	for range c.options.Workers {
 		workers.Go(func() { c.work(leading, working) })

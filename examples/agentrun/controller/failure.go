@@ -113,7 +113,8 @@ func (s *apiServer) explains(err error, now time.Time) bool {
 		return true
 	}
 	starting := now.Sub(time.Unix(0, s.last.Load())) < startupTime
-	return starting && slices.Contains([]string{events.Forbidden, events.Unavailable, events.Timeout}, reasonOf(err))
+	passing := []string{events.Forbidden, events.Unavailable, events.Timeout}
+	return starting && slices.Contains(passing, reasonOf(err))
 }
 
 // persistAfter is how long a run may fail for a reason that usually passes.

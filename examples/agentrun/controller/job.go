@@ -34,7 +34,8 @@ const mostSpec = 1 << 20
 // the schema, and a name that is wrong would otherwise be waited for.
 func checkSpec(spec *v1alpha1.AgentRunSpec) error {
 	if _, found := spec.Parameters["prompt"]; found {
-		return &failure{events.InvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
+		const text = "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef"
+		return &failure{events.InvalidSpec, text}
 	}
 	at := field.NewPath("spec")
 	wrong := validation.ValidateAnnotations(spec.PodAnnotations, at.Child("podAnnotations"))
@@ -58,7 +59,8 @@ func checkSpec(spec *v1alpha1.AgentRunSpec) error {
 	}
 	text, err := json.Marshal(spec)
 	if err == nil && len(text) > mostSpec {
-		return &failure{events.InvalidSpec, fmt.Sprintf("spec has %d bytes as JSON; want at most %d", len(text), mostSpec)}
+		message := fmt.Sprintf("spec has %d bytes as JSON; want at most %d", len(text), mostSpec)
+		return &failure{events.InvalidSpec, message}
 	}
 	return err
 }
@@ -86,15 +88,18 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_PARAMETERS", Value: literal})
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
-		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_SECRET", ValueFrom: &corev1.EnvVarSource{
-			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: ref.Name}, Key: ref.Key},
-		}})
+		from := &corev1.SecretKeySelector{Key: ref.Key}
+		from.Name = ref.Name
+		container.Env = append(container.Env, corev1.EnvVar{
+			Name: "AGENT_SECRET", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: from},
+		})
 	}
+	owner := metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       run.Namespace,
 			Labels:          labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))},
+			OwnerReferences: []metav1.OwnerReference{*owner},
 		},
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          run.Spec.BackoffLimit,
@@ -102,7 +107,10 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 
 			TTLSecondsAfterFinished: run.Spec.JobTTLSecondsAfterFinished,
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations)},
+				ObjectMeta: metav1.ObjectMeta{
+					Labels:      maps.Clone(labels),
+					Annotations: maps.Clone(run.Spec.PodAnnotations),
+				},
 				Spec: corev1.PodSpec{
 					RestartPolicy:                corev1.RestartPolicyNever,
 					ServiceAccountName:           run.Spec.ServiceAccountName,

@@ -48,7 +48,8 @@ func (a *attempt) masked(ctx context.Context, cause error) error {
 
 // withheld replaces a text that may quote a Secret whose values are unknown or
 // too many to mask.
-const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read or has too many keys, and it might quote it]"
+const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read or has too many keys, " +
+	"and it might quote it]"
 
 // mostValues is how many values of a Secret an attempt masks. Each takes time.
 const mostValues = 1000
@@ -103,9 +104,11 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 	secret, err := a.secret(ctx)
 	switch {
 	case isMissingSecret(err):
-		return &failure{events.MissingSecret, fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)}
+		message := fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)
+		return &failure{events.MissingSecret, message}
 	case err == nil && len(secret.Data[ref.Key]) == 0:
-		return &failure{events.MissingSecret, fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)}
+		message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
+		return &failure{events.MissingSecret, message}
 	}
 	return err
 }
@@ -115,7 +118,8 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 // A denied read reveals nothing about the Secret, so its
 // error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
-	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
+	secrets := a.cluster.CoreV1().Secrets(a.run.Namespace)
+	secret, err := secrets.Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
 	a.read = err == nil || isMissingSecret(err)
 	if apierrors.IsForbidden(err) {
 		return nil, &maskedError{a.mask(err.Error()), err}

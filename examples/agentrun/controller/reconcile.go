@@ -54,7 +54,8 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	}
 	err := c.releaseOrphans(ctx, s, key, before.UID)
 	if err != nil { // holds.Start tries again
-		logr.FromContextOrDiscard(ctx).Error(a.masked(ctx, err), "Job of an earlier run with this name is still held")
+		log := logr.FromContextOrDiscard(ctx)
+		log.Error(a.masked(ctx, err), "Job of an earlier run with this name is still held")
 	}
 	a.facts.Progress = before.Status.Phase.Progress()
 	if before.Status.Phase.Terminal() {
@@ -250,15 +251,21 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	case err != nil:
 		return did, err
 	case did == status.Gone:
-		// The role may not patch runs, which would tell Commit about the CRD.
-		if live, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{}); err == nil && live.UID == a.before.UID {
-			return did, errors.New("the run exists: its CRD has no status subresource")
-		}
-		return did, status.ErrReplaced
+		return did, a.gone(ctx)
 	}
 	a.before = a.run
 	if did == status.Written {
 		a.scope.remember(a.before)
 	}
 	return did, nil
+}
+
+// gone says why the API server finds no status of the run. The role may not
+// patch runs, which would show Commit the reason.
+func (a *attempt) gone(ctx context.Context) error {
+	live, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{})
+	if err == nil && live.UID == a.before.UID {
+		return errors.New("the run exists: its CRD has no status subresource")
+	}
+	return status.ErrReplaced
 }

@@ -47,14 +47,17 @@ type scope struct {
 }
 
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
+	selected := cache.NewFilteredListWatchFromClient(
+		c.runs(namespace).GetClient(), "agentruns", namespace, matching(c.options.Selector))
 	s := &scope{
 		namespace: namespace,
 		filled:    make(chan struct{}),
-		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
-			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
+		runs:      cache.NewSharedIndexInformer(selected, new(v1alpha1.AgentRun), 0, nil),
 		// An informer of the RESTClient would read JSON, which takes more CPU time.
 		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
-			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
+			byRun: func(obj any) ([]string, error) {
+				return []string{runOf(as[batchv1.Job](obj)).String()}, nil
+			},
 		}, matching(runLabel)),
 	}
 	if err := errors.Join(s.runs.SetTransform(trim), s.jobs.SetTransform(trim)); err != nil {
@@ -68,7 +71,8 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		return nil, err
 	}
 	// The search for runs past their retention sends no request.
-	s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, expire.Options{TTL: c.options.Retention.RunTTL, Interval: 10 * time.Second})
+	retention := expire.Options{TTL: c.options.Retention.RunTTL, Interval: 10 * time.Second}
+	s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, retention)
 	if err != nil {
 		return nil, err
 	}
@@ -177,20 +181,28 @@ func as[T any](obj any) *T {
 func (s *scope) remember(run *v1alpha1.AgentRun) {
 	trimRun(run)
 	s.written.Mutation(run)
-	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String()) // drops it if the watch was faster than the answer
+	// This drops it if the watch was faster than the answer.
+	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has
 // just ended can be released.
 func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	c.measured.Active(active(after) - active(before))
-	switch {
-	case after == nil:
+	if after == nil {
 		c.recorder.Forget(before)
 		c.toAnnounce.Delete(before.UID)
-	case before == nil || status.NeedsReconcile(before, after) || after.Status.Phase.Terminal() && !before.Status.Phase.Terminal():
+		return
+	}
+	isNew := before == nil
+	if isNew || hasEnded(before, after) || status.NeedsReconcile(before, after) {
 		c.queue.Add(types.NamespacedName{Namespace: after.Namespace, Name: after.Name})
 	}
+}
+
+// hasEnded reports whether the run ended between its two versions.
+func hasEnded(before, after *v1alpha1.AgentRun) bool {
+	return after.Status.Phase.Terminal() && !before.Status.Phase.Terminal()
 }
 
 // jobChanged queues the run of a Job, before the runs that wait for theirs: a
@@ -226,13 +238,17 @@ func (c *Controller) hasJob(run types.NamespacedName) bool {
 // releaseOrphans releases the held Jobs of a run that is gone, is being deleted,
 // or was created again with the uid current: no replica will record their
 // results.
-func (c *Controller) releaseOrphans(ctx context.Context, s *scope, key types.NamespacedName, current types.UID) error {
+func (c *Controller) releaseOrphans(
+	ctx context.Context, s *scope, key types.NamespacedName, current types.UID,
+) error {
 	if s == nil {
 		return nil
 	}
 	jobs, err := s.jobs.GetIndexer().ByIndex(byRun, key.String())
 	for _, obj := range jobs {
-		if job := as[batchv1.Job](obj); current == "" || !metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: current}) {
+		job := as[batchv1.Job](obj)
+		isOfCurrent := current != "" && metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: current})
+		if !isOfCurrent {
 			err = errors.Join(err, s.holds.ReleaseOrphan(ctx, job))
 		}
 	}

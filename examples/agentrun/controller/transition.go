@@ -37,7 +37,9 @@ func setDegraded(run *v1alpha1.AgentRun, reason, message string, now time.Time) 
 	setStatus(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), true, reason, message, now)
 }
 
-func setStatus(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string, now time.Time) {
+func setStatus(
+	run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string, now time.Time,
+) {
 	run.Status.Phase, run.Status.Reason, run.Status.Message = phase, reason, message
 	truth := map[bool]metav1.ConditionStatus{false: metav1.ConditionFalse, true: metav1.ConditionTrue}
 	set := func(kind string, is bool, why, text string) {
@@ -109,13 +111,17 @@ func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (statu
 		}
 		fail(reasonJobFailed, "failed: %s", f.Message)
 	case jobgc.Missing, jobgc.Replaced:
-		fail(reasonWorkflowJobMissing, "is gone and its result was never seen (%s, source %s)", f.State, f.Source)
+		const text = "is gone and its result was never seen (%s, source %s)"
+		fail(reasonWorkflowJobMissing, text, f.State, f.Source)
 	case jobgc.Deleting:
-		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) { // the finalizer keeps it until its loss is recorded
+		// The finalizer keeps it until its loss is recorded.
+		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) {
 			fail(reasonWorkflowJobMissing, "was deleted before it finished")
 			break
 		}
-		setPhase(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), reasonDeleting, "Job "+run.Status.JobRef.Name+" is being deleted before it finished", now)
+		phase := cmp.Or(run.Status.Phase, v1alpha1.Pending)
+		message := "Job " + run.Status.JobRef.Name + " is being deleted before it finished"
+		setPhase(run, phase, reasonDeleting, message, now)
 	case jobgc.Cancelled:
 		setPhase(run, v1alpha1.Cancelled, reasonCancelled, "", now)
 	case jobgc.Suspended:
@@ -125,7 +131,8 @@ func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (statu
 		switch {
 		case lacksPods(run, f, now):
 			name := run.Status.JobRef.Name
-			failed = &failure{reasonNoPods, "Job " + name + " has started and has no pod, which a quota or pod security may refuse: kubectl describe job " + name}
+			const text = "Job %s has started and has no pod, which a quota or pod security may refuse: kubectl describe job %s"
+			failed = &failure{reasonNoPods, fmt.Sprintf(text, name, name)}
 			setDegraded(run, reasonNoPods, failed.Error(), now)
 		case !f.StartedAt.IsZero():
 			setPhase(run, v1alpha1.Running, reasonRunning, "", now)

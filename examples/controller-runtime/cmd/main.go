@@ -38,9 +38,12 @@ import (
 
 func main() {
 	options := ctrl.Options{LeaderElectionID: "tasks.controllerkit.dev"}
-	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8443", "`address` that serves /metrics; 0 serves none")
-	flag.BoolVar(&options.Metrics.SecureServing, "metrics-secure", true, "serve metrics by HTTPS, to clients that may get them")
-	flag.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` that serves /healthz and /readyz")
+	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8443",
+		"`address` that serves /metrics; 0 serves none")
+	flag.BoolVar(&options.Metrics.SecureServing, "metrics-secure", true,
+		"serve metrics by HTTPS, to clients that may get them")
+	flag.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", ":8081",
+		"`address` that serves /healthz and /readyz")
 	flag.BoolVar(&options.LeaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.Parse()
 

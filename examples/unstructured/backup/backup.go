@@ -70,7 +70,8 @@ func refOf(u *unstructured.Unstructured) *jobgc.Ref {
 }
 
 func keep(u *unstructured.Unstructured, ref jobgc.Ref) error {
-	return unstructured.SetNestedMap(u.Object, map[string]any{"name": ref.Name, "uid": string(ref.UID)}, "status", "job")
+	job := map[string]any{"name": ref.Name, "uid": string(ref.UID)}
+	return unstructured.SetNestedMap(u.Object, job, "status", "job")
 }
 
 // facts returns the facts for the status contract.

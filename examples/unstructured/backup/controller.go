@@ -52,9 +52,11 @@ func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metric
 	c.runs = c.metrics.Runs()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
 	c.status = status.ForResource(c.backups.Namespace)
-	c.status.FieldNames, c.status.OnCommit = names, c.metrics.StatusWrites()
+	c.status.FieldNames = names
+	c.status.OnCommit = c.metrics.StatusWrites()
 
-	ofBackups := dynamicinformer.NewFilteredDynamicInformer(dyn, backups, metav1.NamespaceAll, 0, nil, nil).Informer()
+	all := dynamicinformer.NewFilteredDynamicInformer(dyn, backups, metav1.NamespaceAll, 0, nil, nil)
+	ofBackups := all.Informer()
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.stored = ofBackups.GetStore()
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
@@ -63,7 +65,8 @@ func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metric
 		return lister.Jobs(namespace).Get(name)
 	}
 	var err, ofEvents error
-	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, ofJobs, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}})
+	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
+	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, ofJobs, keep)
 	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
 	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{OnResult: c.metrics.Events()}) // unstructured objects have their kind
 	if err = errors.Join(err, ofEvents); err != nil {
@@ -111,7 +114,8 @@ func (c *Controller) enqueueOwner(obj any) {
 func (c *Controller) Start(ctx context.Context) error {
 	var recording, working sync.WaitGroup
 	var lost error
-	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx)) // the last Events are still written
+	// The last Events are still written.
+	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRecording()
 	recording.Go(func() { lost = c.events.Start(recordingCtx) })
 	for _, informer := range c.informers {
@@ -168,7 +172,8 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	switch {
 	case reason == events.Conflict: // another writer was faster, or the copy was too old
 		result = metrics.Requeue
-		klog.FromContext(ctx).V(1).Info("Backup has changed since it was read, retrying", "backup", key, "why", err.Error())
+		log := klog.FromContext(ctx).V(1)
+		log.Info("Backup has changed since it was read, retrying", "backup", key, "why", err.Error())
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Reconcile failed", "backup", key)
 	}
@@ -199,7 +204,8 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		if failure == nil {
 			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
 		}
-		if failure == nil && (result == status.Written || result == status.Merged) && found.Lost() && !done(before) { // once: afterwards it is recorded
+		wrote := result == status.Written || result == status.Merged
+		if failure == nil && wrote && found.Lost() && !done(before) { // once: afterwards it is recorded
 			c.runs.JobMissing()
 			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Inspect", "%s", found.Message)
 		}
