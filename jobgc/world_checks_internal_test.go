@@ -277,6 +277,10 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 	if m.cached == read && whole && searched {
 		w.wrong = needlessLook
 	}
+	again := m.ended && r.lost.has(m.job) && !w.rules.finalizer && w.gap&fromBackup == 0
+	if again && read.uid == "" {
+		w.wrong = needlessLook // the loss was confirmed before
+	}
 	first := m.ended && r.pasts[m.job] != 0 && w.rules.pasts.values[r.pasts[m.job]].absent.IsZero()
 	if first && read.uid == "" && w.isComing(r, m.job) {
 		w.wrong = needlessLook
