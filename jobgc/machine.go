@@ -302,7 +302,6 @@ func (m machine) confirmed() machine {
 	}
 	m.notes.uid = m.ref.uid
 	m.notes.loss = m.found.state
-	m.memory.loss = m.found.state
 	return m
 }
 
