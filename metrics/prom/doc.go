@@ -18,7 +18,10 @@
 // OTEL_SERVICE_NAME and touches no other global.
 //
 // The endpoint exposes the series of OpenTelemetry's exporter without scope
-// labels; Options.ScopeLabels adds them. It keeps label pairs from scrape to
+// labels; Options.ScopeLabels adds them. It does not use the exporter, which
+// reports errors to a global handler, serves a histogram with an attribute le
+// although Prometheus then refuses the page, and passes no deadline to
+// callbacks. It keeps label pairs from scrape to
 // scrape, so a scrape allocates less than half of what a scrape of
 // controller-runtime's endpoint does.
 //

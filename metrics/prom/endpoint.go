@@ -20,6 +20,9 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
+	"github.com/proompteng/controllerkit/metrics/prom/internal/convert"
 )
 
 // Endpoint is a meter provider and the [http.Handler] that serves its metrics.
@@ -31,14 +34,15 @@ type Endpoint struct {
 	// metrics.Options{}).
 	metric.MeterProvider
 
-	sdk       *sdkmetric.MeterProvider
-	collector *collector
-	gatherers []*gatherer
-	process   *prometheus.Registry // nil: without metrics of the process
-	errors    *errorLog
-	timeout   time.Duration
-	handler   http.Handler
-	writers   sync.Pool // of gzip.Writer
+	sdk        *sdkmetric.MeterProvider
+	collector  *convert.Collector
+	collection isolate.Call[convert.Page] // of the collector
+	gatherers  []*gatherer
+	process    *prometheus.Registry // nil: without metrics of the process
+	errors     *errorLog
+	timeout    time.Duration
+	handler    http.Handler
+	writers    sync.Pool // of gzip.Writer
 }
 
 // New makes an endpoint with a separate registry. It never touches
@@ -48,11 +52,11 @@ func New(o Options) (*Endpoint, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := newCollector(o)
-	sdk := sdkmetric.NewMeterProvider(o.provider(c.reader)...)
+	reader := sdkmetric.NewManualReader(sdkmetric.WithAggregationSelector(o.aggregation))
+	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	e := &Endpoint{
-		MeterProvider: provider{sdk, timeout}, sdk: sdk, collector: c,
+		MeterProvider: provider{sdk, timeout}, sdk: sdk, collector: convert.New(reader, o.ScopeLabels),
 		errors: &errorLog{onError: o.OnError}, timeout: timeout,
 	}
 	for _, g := range o.Gatherers {
@@ -163,7 +167,7 @@ func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
 		sdkmetric.WithReader(reader),
 		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
 		sdkmetric.WithExemplarFilter(filter),
-		sdkmetric.WithView(view),
+		sdkmetric.WithView(o.views(view)...),
 		sdkmetric.WithCardinalityLimit(o.limit()),
 	}
 	for _, r := range o.Readers {

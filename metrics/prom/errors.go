@@ -45,7 +45,7 @@ func (l *errorLog) family() *dto.MetricFamily {
 		label, value := "cause", float64(n)
 		return &dto.Metric{Label: []*dto.LabelPair{{Name: &label, Value: &cause}}, Counter: &dto.Counter{Value: &value}}
 	}
-	return &dto.MetricFamily{Name: &name, Help: &help, Type: isCounter.Enum(), Metric: []*dto.Metric{
+	return &dto.MetricFamily{Name: &name, Help: &help, Type: dto.MetricType_COUNTER.Enum(), Metric: []*dto.Metric{
 		counter("encoding", l.encoding.Load()), counter("gathering", l.gathering.Load()),
 	}}
 }

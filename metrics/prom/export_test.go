@@ -8,6 +8,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/proompteng/controllerkit/metrics/prom/internal/convert"
 )
 
 // Aggregation is what the endpoint's reader asks the SDK for.
@@ -16,8 +18,8 @@ func Aggregation(o Options) sdkmetric.AggregationSelector { return o.aggregation
 // NewOver is an endpoint over the reader of an exporter, so that both see the
 // same points, exemplars included.
 func NewOver(o Options, reader sdkmetric.Reader) *Endpoint {
-	c := newCollector(o)
-	c.reader, _ = reader.(*sdkmetric.ManualReader)
+	manual, _ := reader.(*sdkmetric.ManualReader)
+	c := convert.New(manual, o.ScopeLabels)
 	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
 	return &Endpoint{MeterProvider: provider{sdk, time.Minute}, sdk: sdk, collector: c, errors: new(errorLog), timeout: time.Minute}
 }
@@ -26,9 +28,4 @@ func NewOver(o Options, reader sdkmetric.Reader) *Endpoint {
 func Gather(e *Endpoint) ([]*dto.MetricFamily, error) { return e.gather() }
 
 // Cached is the number of series that the endpoint remembers.
-func Cached(e *Endpoint) (n int) {
-	for _, i := range e.collector.instruments {
-		n += len(i.series)
-	}
-	return n
-}
+func Cached(e *Endpoint) (n int) { return e.collector.Series() }

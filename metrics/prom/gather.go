@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/otlptranslator"
 
 	"github.com/proompteng/controllerkit/internal/isolate"
+	"github.com/proompteng/controllerkit/metrics/prom/internal/convert"
 )
 
 // gatherer is one of Options.Gatherers.
@@ -46,15 +47,24 @@ func gathering(limit time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // collect reads the provider's metrics. An error means that there are none.
-func (e *Endpoint) collect(ctx context.Context) (page, error) {
-	p, err := e.collector.call.Start(func() (page, error) { return e.collector.read(ctx) }).Wait(ctx)
+func (e *Endpoint) collect(ctx context.Context) (convert.Page, error) {
+	p, err := e.collection.Start(func() (convert.Page, error) { return e.read(ctx) }).Wait(ctx)
 	if errors.Is(err, isolate.ErrLate) {
-		return page{}, fmt.Errorf("metrics/prom: collect: the provider %w", err)
+		return convert.Page{}, fmt.Errorf("metrics/prom: collect: the provider %w", err)
 	}
 	if err != nil {
-		return page{}, fmt.Errorf("metrics/prom: collect: %w", err)
+		return convert.Page{}, fmt.Errorf("metrics/prom: collect: %w", err)
 	}
 	return p, nil
+}
+
+// read collects once. The goroutine of collection alone uses the collector.
+func (e *Endpoint) read(ctx context.Context) (convert.Page, error) {
+	var errs []error
+	fail := func(err error) { errs = append(errs, err) }
+	p, err := e.collector.Read(context.WithValue(ctx, failures{}, fail))
+	p.Errs = append(errs, p.Errs...)
+	return p, err //nolint:wrapcheck // collect does
 }
 
 // gather is one scrape: the metrics of the provider, of Options.Gatherers and
@@ -70,8 +80,8 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Clone(p.families) // which other scrapes share
-	errs := slices.Clone(p.errs)
+	all := slices.Clone(p.Families) // which other scrapes share
+	errs := slices.Clone(p.Errs)
 	if len(runs) > 0 {
 		merged := prometheus.Gatherers{gathered(all)}
 		for i, run := range runs {
@@ -105,9 +115,12 @@ func gathered(families []*dto.MetricFamily) prometheus.GathererFunc {
 
 // Describe describes only target_info, because the other metrics are not known
 // in advance. A registry therefore accepts one endpoint and refuses a second
-// one, whose series would collide with the first.
+// one, whose series would collide with the first. Where two managers of one
+// process register the same endpoint, the second gets a
+// [prometheus.AlreadyRegisteredError] that names it, and may go on: the
+// registry serves it.
 func (e *Endpoint) Describe(ch chan<- *prometheus.Desc) {
-	ch <- prometheus.NewDesc(otlptranslator.TargetInfoMetricName, targetHelp, nil, nil)
+	ch <- prometheus.NewDesc(otlptranslator.TargetInfoMetricName, convert.TargetHelp, nil, nil)
 }
 
 // Collect hands out the metrics of the provider, so that you can register an
@@ -124,8 +137,10 @@ func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 	}
-	if err = errors.Join(errors.Join(p.errs...), err); err != nil && e.errors.onError != nil {
+	if err = errors.Join(errors.Join(p.Errs...), err); err != nil && e.errors.onError != nil {
 		e.errors.onError(err)
 	}
-	p.Collect(ch)
+	for _, m := range p.Metrics {
+		ch <- m
+	}
 }

@@ -195,3 +195,25 @@ func TestAnInstrumentThatStopsIsForgotten(t *testing.T) {
 	scrape(t, ep, "")
 	assert.Zero(t, prom.Cached(ep))
 }
+
+// Two managers of one process share a registry, and each has a server. The
+// second registration says that the endpoint is there, and each server can have
+// it as a handler.
+func TestRegister_BySeveralManagersOfOneProcess(t *testing.T) {
+	ep := endpoint(t, prom.Options{NoProcessMetrics: true}, 1)
+	shared := prometheus.NewRegistry()
+	require.NoError(t, shared.Register(ep))
+	var already prometheus.AlreadyRegisteredError
+	require.ErrorAs(t, shared.Register(ep), &already)
+	assert.Same(t, ep, already.ExistingCollector)
+	families, err := shared.Gather()
+	require.NoError(t, err)
+	assert.NotEmpty(t, families)
+	for range 2 {
+		server := http.NewServeMux()
+		server.Handle("/metrics/all", ep)
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics/all", http.NoBody))
+		assert.Equal(t, http.StatusOK, w.Code)
+	}
+}

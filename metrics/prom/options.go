@@ -50,6 +50,12 @@ type Options struct {
 	// series the earlier one is served. The labels of each metric must be
 	// sorted by name, as a Registry sorts them. Zero means no other gatherer.
 	Gatherers []prometheus.Gatherer
+	// Views drop instruments, or change their buckets or attributes, also those
+	// of other libraries. The first view that matches an instrument counts.
+	// Without the attribute controller the series of all controllers are one,
+	// and of an age or a state the last one counts. Zero means that all
+	// instruments are served as they are.
+	Views []sdkmetric.View
 	// Readers get the same metrics as scrapes do, for example a periodic reader
 	// that sends them by OTLP. A callback that fails costs them its own metrics
 	// only, and the next scrape reports the error. Each reader keeps its own
@@ -103,6 +109,11 @@ func (o Options) check() error {
 	for i, g := range o.Gatherers {
 		if isnil.Is(g) {
 			refuse(fmt.Sprintf("Gatherers[%d]", i), "nil", "a gatherer")
+		}
+	}
+	for i, v := range o.Views {
+		if v == nil {
+			refuse(fmt.Sprintf("Views[%d]", i), "nil", "a view")
 		}
 	}
 	for i, r := range o.Readers {

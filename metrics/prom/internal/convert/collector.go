@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package prom
+package convert
 
 import (
 	"context"
@@ -17,20 +17,16 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
-// collector converts the data of the SDK's reader into Prometheus metrics, with
-// the same output as OpenTelemetry's exporter. A fuzz test compares the two
-// outputs. A collector makes a descriptor and label pairs once for each series
-// and not at each scrape. Only the goroutine that call runs uses its fields.
-type collector struct {
+// Collector converts the data of the SDK's reader. It makes a descriptor and
+// label pairs once for each series and not at each collection. It is not safe
+// for concurrent use. Make it with [New].
+type Collector struct {
 	reader      *sdkmetric.ManualReader
 	scopeLabels bool
 	namer       otlptranslator.MetricNamer
 	labelNamer  otlptranslator.LabelNamer
-	call        isolate.Call[page]
 
 	turn        uint64 // counts collections
 	data        metricdata.ResourceMetrics
@@ -90,24 +86,19 @@ type series struct {
 	turn   uint64 // of the last collection that had it
 }
 
-// page is the result of one collection, with its errors.
-type page struct {
-	families []*dto.MetricFamily
-	metrics  []prometheus.Metric // the same
-	errs     []error
+// Page is the result of one collection, with its errors.
+type Page struct {
+	Families []*dto.MetricFamily
+	Metrics  []prometheus.Metric // the same
+	Errs     []error
 }
 
-// Collect hands out the metrics.
-func (p page) Collect(ch chan<- prometheus.Metric) {
-	for _, m := range p.metrics {
-		ch <- m
-	}
-}
-
-func newCollector(o Options) *collector {
-	return &collector{
-		reader:      sdkmetric.NewManualReader(sdkmetric.WithAggregationSelector(o.aggregation)),
-		scopeLabels: o.ScopeLabels,
+// New returns a Collector of the metrics of reader, with the labels of the
+// instrumentation scopes or without.
+func New(reader *sdkmetric.ManualReader, scopeLabels bool) *Collector {
+	return &Collector{
+		reader:      reader,
+		scopeLabels: scopeLabels,
 		// Pinned, because the exporter's default has changed between releases
 		// and dashboards depend on the names.
 		namer:       otlptranslator.NewMetricNamer("", otlptranslator.UnderscoreEscapingWithSuffixes),
@@ -116,16 +107,23 @@ func newCollector(o Options) *collector {
 	}
 }
 
-// read collects once. An error means that the page has no metrics.
-func (c *collector) read(ctx context.Context) (page, error) {
-	var p page
-	fail := func(err error) { p.errs = append(p.errs, err) }
-	err := c.reader.Collect(context.WithValue(ctx, failures{}, fail), &c.data)
+// Series is how many series the Collector keeps.
+func (c *Collector) Series() (n int) {
+	for _, i := range c.instruments {
+		n += len(i.series)
+	}
+	return n
+}
+
+// Read collects once. An error means that the page has no metrics.
+func (c *Collector) Read(ctx context.Context) (Page, error) {
+	var p Page
+	err := c.reader.Collect(ctx, &c.data)
 	if errors.Is(err, sdkmetric.ErrReaderShutdown) {
-		return page{}, nil
+		return Page{}, nil
 	}
 	if err != nil {
-		return page{}, err // not of a callback
+		return Page{}, err // not of a callback
 	}
 	c.turn++
 	c.targetInfo(&p)
@@ -139,20 +137,20 @@ func (c *collector) read(ctx context.Context) (page, error) {
 	}
 	for _, f := range c.families {
 		if f.turn == c.turn {
-			p.families = append(p.families, f.sorted())
+			p.Families = append(p.Families, f.sorted())
 		}
 	}
-	slices.SortFunc(p.families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(p.Families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return p, nil
 }
 
 // add puts a sample into the page.
-func (c *collector) add(p *page, f *family, s *sample) {
+func (c *Collector) add(p *Page, f *family, s *sample) {
 	if f.turn != c.turn {
 		f.turn, f.samples = c.turn, f.samples[:0]
 	}
 	f.samples = append(f.samples, s)
-	p.metrics = append(p.metrics, s)
+	p.Metrics = append(p.Metrics, s)
 }
 
 // sorted is the family with its samples in the order of their labels.
@@ -166,13 +164,13 @@ func (f *family) sorted() *dto.MetricFamily {
 	return out
 }
 
-// targetHelp is the help text of OpenTelemetry's exporter.
-const targetHelp = "Target metadata"
+// TargetHelp is the help text of OpenTelemetry's exporter.
+const TargetHelp = "Target metadata"
 
 // targetInfo adds the resource as labels of a constant.
-func (c *collector) targetInfo(p *page) {
+func (c *Collector) targetInfo(p *Page) {
 	if c.info == nil {
-		f := &family{name: otlptranslator.TargetInfoMetricName, help: targetHelp, kind: isGauge, places: map[string]*place{}}
+		f := &family{name: otlptranslator.TargetInfoMetricName, help: TargetHelp, kind: isGauge, places: map[string]*place{}}
 		c.families[f.name] = f
 		c.info = &instrument{family: f, series: map[attribute.Distinct]*series{}}
 	}
@@ -184,7 +182,7 @@ func (c *collector) targetInfo(p *page) {
 }
 
 // convert adds the metrics of one instrument to the page.
-func (c *collector) convert(p *page, scope instrumentation.Scope, m metricdata.Metrics) {
+func (c *Collector) convert(p *Page, scope instrumentation.Scope, m metricdata.Metrics) {
 	switch data := m.Data.(type) {
 	case metricdata.Sum[int64]:
 		numbers(c, p, c.instrumentOf(scope, m, sumKind(data.IsMonotonic)), sumKind(data.IsMonotonic), data.DataPoints)
@@ -213,7 +211,7 @@ func sumKind(monotonic bool) dto.MetricType {
 }
 
 // instrumentOf returns what an instrument is in Prometheus.
-func (c *collector) instrumentOf(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
+func (c *Collector) instrumentOf(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
 	id := stream{scope, m.Name, m.Unit, m.Description, k}
 	i, ok := c.instruments[id]
 	if !ok {
@@ -223,7 +221,7 @@ func (c *collector) instrumentOf(scope instrumentation.Scope, m metricdata.Metri
 	return i
 }
 
-func (c *collector) newInstrument(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
+func (c *Collector) newInstrument(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
 	i := &instrument{series: map[attribute.Distinct]*series{}}
 	name, err := c.namer.Build(otlptranslator.Metric{Name: m.Name, Unit: m.Unit, Type: namingType(m)})
 	if err != nil {
@@ -259,7 +257,7 @@ func (c *collector) newInstrument(scope instrumentation.Scope, m metricdata.Metr
 
 // collides names the family that has the series of a new one, because a
 // histogram has three kinds of series.
-func (c *collector) collides(name string, k dto.MetricType) string {
+func (c *Collector) collides(name string, k dto.MetricType) string {
 	for _, suffix := range []string{"_count", "_sum", "_bucket"} {
 		if k == isHistogram && c.families[name+suffix] != nil {
 			return name + suffix
@@ -289,99 +287,4 @@ func namingType(m metricdata.Metrics) otlptranslator.MetricType {
 		return otlptranslator.MetricTypeGauge
 	}
 	return otlptranslator.MetricTypeHistogram
-}
-
-// pairs are the labels of attributes. Attributes whose names become one label
-// share it: their values are sorted and joined.
-func (c *collector) pairs(attrs attribute.Set) (labels, values []string, err error) {
-	all := map[string][]string{}
-	for _, kv := range attrs.ToSlice() {
-		label, err := c.labelNamer.Build(string(kv.Key))
-		if err != nil {
-			return nil, nil, err
-		}
-		if _, ok := all[label]; !ok {
-			labels = append(labels, label)
-		}
-		all[label] = append(all[label], kv.Value.Emit())
-	}
-	for _, label := range labels {
-		slices.Sort(all[label])
-		values = append(values, strings.Join(all[label], ";"))
-	}
-	return labels, values, nil
-}
-
-// seriesOf returns the series of attributes, or nil after it noted the reason.
-func (c *collector) seriesOf(p *page, i *instrument, attrs attribute.Set) *series {
-	if i.turn != c.turn {
-		i.turn, i.points = c.turn, 0
-	}
-	i.points++
-	s, ok := i.series[attrs.Equivalent()]
-	if !ok {
-		s = c.newSeries(i, attrs)
-		i.series[attrs.Equivalent()] = s
-	}
-	s.turn = c.turn
-	switch {
-	case s.err != nil:
-		p.errs = append(p.errs, s.err)
-		return nil
-	case s.place.turn == c.turn:
-		p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s is there twice: %v", i.family.name, s.labels))
-		return nil
-	}
-	s.place.turn = c.turn
-	return s
-}
-
-func (c *collector) newSeries(i *instrument, attrs attribute.Set) *series {
-	labels, values, err := c.pairs(attrs)
-	labels, values = append(labels, i.labels...), append(values, i.values...)
-	s := &series{desc: prometheus.NewDesc(i.family.name, i.family.help, labels, nil), values: values}
-	if err == nil {
-		// Making the pairs also finds values that Prometheus does not accept.
-		var m prometheus.Metric
-		var out dto.Metric
-		if m, err = prometheus.NewConstMetric(s.desc, prometheus.GaugeValue, 0, values...); err == nil {
-			err = m.Write(&out)
-		}
-		s.labels = out.GetLabel()
-	}
-	if err != nil {
-		s.err = fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err)
-		return s
-	}
-	var key strings.Builder
-	for _, l := range s.labels {
-		key.WriteString(l.GetName() + "\xff" + l.GetValue() + "\xff")
-	}
-	if s.place = i.family.places[key.String()]; s.place == nil {
-		s.place = &place{labels: key.String()}
-		i.family.places[s.place.labels] = s.place
-	}
-	return s
-}
-
-// forget drops the series that this collection did not have, so that
-// short-lived series do not pile up. It keeps about as many of them as there
-// are current series.
-func (c *collector) forget(i *instrument) {
-	points := i.points
-	if i.turn != c.turn {
-		points = 0 // the instrument has stopped
-	}
-	if len(i.series) <= 2*points+16 {
-		return
-	}
-	for id, s := range i.series {
-		if s.turn == c.turn {
-			continue
-		}
-		delete(i.series, id)
-		if s.place != nil && s.place.turn != c.turn { // no other series took it
-			delete(i.family.places, s.place.labels)
-		}
-	}
 }

@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package prom
+package convert
 
 import (
 	"encoding/hex"
@@ -33,16 +33,16 @@ func (s *sample) Write(out *dto.Metric) error {
 }
 
 // usable notes why an instrument cannot be served, and reports whether it can.
-func (i *instrument) usable(p *page) bool {
+func (i *instrument) usable(p *Page) bool {
 	if i.err != nil {
-		p.errs = append(p.errs, i.err)
+		p.Errs = append(p.Errs, i.err)
 	}
 	return i.err == nil
 }
 
 // numbers adds the points of a counter or a gauge. All points of an instrument
 // share three allocations.
-func numbers[N int64 | float64](c *collector, p *page, i *instrument, k dto.MetricType, points []metricdata.DataPoint[N]) {
+func numbers[N int64 | float64](c *Collector, p *Page, i *instrument, k dto.MetricType, points []metricdata.DataPoint[N]) {
 	if !i.usable(p) {
 		return
 	}
@@ -74,7 +74,7 @@ func numbers[N int64 | float64](c *collector, p *page, i *instrument, k dto.Metr
 }
 
 // histograms adds the points of a histogram with fixed buckets.
-func histograms[N int64 | float64](c *collector, p *page, i *instrument, points []metricdata.HistogramDataPoint[N]) {
+func histograms[N int64 | float64](c *Collector, p *Page, i *instrument, points []metricdata.HistogramDataPoint[N]) {
 	if !i.usable(p) {
 		return
 	}
@@ -112,7 +112,7 @@ const (
 )
 
 // natives adds the points of a histogram with exponential buckets.
-func natives[N int64 | float64](c *collector, p *page, i *instrument, points []metricdata.ExponentialHistogramDataPoint[N]) {
+func natives[N int64 | float64](c *Collector, p *Page, i *instrument, points []metricdata.ExponentialHistogramDataPoint[N]) {
 	if !i.usable(p) {
 		return
 	}
@@ -122,7 +122,7 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 			continue
 		}
 		if point.Scale < coarsestScale {
-			p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
+			p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
 			continue
 		}
 		by := max(0, point.Scale-finestScale)
@@ -134,7 +134,7 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 			err = native.Write(&out)
 		}
 		if err != nil {
-			p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err))
+			p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err))
 			continue
 		}
 		m := &sample{series: s}
@@ -157,7 +157,7 @@ func spread(b metricdata.ExponentialBucket, by int32) map[int]int64 {
 
 // attach puts the exemplars into a metric that is not in the page yet, each
 // into its bucket.
-func attach[N int64 | float64](c *collector, p *page, m *sample, exemplars []metricdata.Exemplar[N]) {
+func attach[N int64 | float64](c *Collector, p *Page, m *sample, exemplars []metricdata.Exemplar[N]) {
 	if len(exemplars) == 0 {
 		return
 	}
@@ -181,6 +181,6 @@ func attach[N int64 | float64](c *collector, p *page, m *sample, exemplars []met
 		err = with.Write(new(dto.Metric)) // it writes into what m hands out
 	}
 	if err != nil {
-		p.errs = append(p.errs, fmt.Errorf("metrics/prom: an exemplar: %w", err))
+		p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: an exemplar: %w", err))
 	}
 }

@@ -1,0 +1,22 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package convert turns the metrics of OpenTelemetry's SDK into those of
+// Prometheus, with the output of OpenTelemetry's exporter. A fuzz test of
+// package prom compares the two.
+//
+// The exporter itself does not keep what package prom promises:
+//
+//   - At v0.60 it gives 14 kinds of errors, such as a label value that is not
+//     UTF-8, to the process-wide error handler of OpenTelemetry, and an
+//     instrument of another type to its process-wide logger. At v0.69 it serves
+//     most of them as invalid metrics. Options.OnError would get neither at one
+//     version and other errors at the next.
+//   - It serves a histogram with an attribute le. The label is then there twice,
+//     and Prometheus refuses the whole page.
+//   - It collects without a context, so that no deadline reaches the callbacks.
+//
+// A producer around a reader of our own brings the deadline and the errors of
+// callbacks. Names, types, labels and values would have to be checked before
+// the exporter sees them. That is most of this package, and more than it saves.
+package convert
