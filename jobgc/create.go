@@ -174,7 +174,7 @@ func (m machine) raiseAgain(a answer) machine {
 }
 
 // enter puts the Job into the Ref, and goes on with it. An answer about the
-// owner is from before that: it proves no loss.
+// owner is from before that: it proves no loss, and no return.
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
 	if m.found.state == Finished {
@@ -188,7 +188,7 @@ func (m machine) enter() machine {
 		m.memory = recollection{}
 	}
 	m.returned = m.isBack(m.ref.uid) || m.memory.fate == fateReturned
-	if m.found.state.lost() {
+	if m.doubtsOwner() {
 		m.stored = owner{}
 	}
 	return m.to(stageDecide)

@@ -146,7 +146,7 @@ func (p past) keeps(n notes, now time.Time) past {
 	if n.loss != "" {
 		p.loss = n.loss
 	}
-	if n.agreed {
+	if n.agreed && p.fate == fateReturned { // it may have gone during the read
 		p.fate = fateUnknown
 	}
 	if n.sent.uid != "" {

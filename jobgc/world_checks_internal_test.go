@@ -272,7 +272,7 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 	if m.stage != stageFind {
 		return
 	}
-	whole := read.annotated && !read.ttl.early
+	whole := read.control == controlOwner && read.annotated && !read.ttl.early
 	searched := m.job == 0 || m.ref.uid == read.uid
 	if m.cached == read && whole && searched {
 		w.wrong = needlessLook
