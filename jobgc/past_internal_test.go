@@ -33,3 +33,15 @@ func TestPast_KeepsTheFirstTimeOfEachNote(t *testing.T) {
 		})
 	}
 }
+
+// TestPast_KeepsADeletionThatCameWhileTheOwnerWasRead after a restore: the
+// delete event has the result.
+func TestPast_KeepsADeletionThatCameWhileTheOwnerWasRead(t *testing.T) {
+	now := time.Now()
+	back := past{uid: "job-1"}.isBack()
+	assert.Equal(t, fateUnknown, back.keeps(notes{agreed: true}, now).fate, "the owner agrees")
+	gone := back.isRemoved(Observation{State: Finished, Outcome: Succeeded}, false, now)
+	after := gone.keeps(notes{agreed: true}, now)
+	assert.Equal(t, fateRemoved, after.fate)
+	assert.Equal(t, Succeeded, after.last.Outcome)
+}
