@@ -81,7 +81,7 @@ func (a Attempt) End(ctx context.Context, result *Result) {
 		defer endSpan(a.span, r)
 	}
 	a.c.active.Add(-1)
-	a.c.reconciles[r.index()].Add(1)
+	a.c.reconciles.addResult(r)
 	record(ctx, a.c.m.inst.reconcileDuration, took, a.c.options.result[r.index()])
 }
 

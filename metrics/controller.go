@@ -22,21 +22,20 @@ type Controller struct {
 	hidden  atomic.Bool
 
 	active     atomic.Int64
-	reconciles [resultCount]atomic.Int64
+	reconciles *counts
 	workers    atomic.Int64 // 0: unknown
 	queues     queues
 
 	// Instruments that the controller asks for; nil until then.
 	runs           atomic.Pointer[Runs]
-	events, writes atomic.Pointer[words]
+	events, writes atomic.Pointer[counts]
 }
 
 // controllerOptions are the attribute sets of one controller, built once.
 type controllerOptions struct {
-	observe       []metric.ObserveOption
-	record        []metric.RecordOption
-	observeResult [resultCount][]metric.ObserveOption
-	result        [resultCount][]metric.RecordOption
+	observe []metric.ObserveOption
+	record  []metric.RecordOption
+	result  [resultCount][]metric.RecordOption
 }
 
 // Controller returns the recorder of one controller, the same one for the same
@@ -77,11 +76,12 @@ func usable(value string) bool {
 
 func (m *Metrics) newController(name string) *Controller {
 	id := attribute.String("controller", name)
-	c := &Controller{m: m, id: id}
-	c.options.observe, c.options.record = observed(id), recorded(id)
+	c := &Controller{m: m, id: id, reconciles: newResults(id, Unknown)}
+	c.options.observe = observed(id)
+	c.options.record = recorded(id)
 	for r := range Result(resultCount) {
 		result := attribute.String("result", r.String())
-		c.options.observeResult[r], c.options.result[r] = observed(id, result), recorded(id, result)
+		c.options.result[r] = recorded(id, result)
 	}
 	c.queues.ended = unknownQueue()
 	m.controllers.add(c)

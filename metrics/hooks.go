@@ -5,12 +5,8 @@ package metrics
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 )
 
 // The values of the labels result and code. Any word that is not in a list
@@ -25,44 +21,8 @@ func codeWords() []string {
 	return []string{"2xx", "3xx", "4xx", "429", "5xx", "canceled", "error"}
 }
 
-// words counts by a label with a closed list of values.
-type words struct {
-	known   []string
-	counts  []atomic.Int64 // of the known ones, and of "other" last
-	options [][]metric.ObserveOption
-}
-
-// newWords makes the counters; kv are the other attributes.
-func newWords(label string, known []string, kv ...attribute.KeyValue) *words {
-	w := &words{known: known, counts: make([]atomic.Int64, len(known)+1)}
-	for _, word := range append(known, other) {
-		w.options = append(w.options, observed(append(kv, attribute.String(label, word))...))
-	}
-	return w
-}
-
-func (w *words) add(word string, n int64) {
-	i := slices.Index(w.known, word)
-	if i < 0 {
-		i = len(w.known)
-	}
-	w.counts[i].Add(n)
-}
-
-// observe exports all words except "other" from the start.
-func (w *words) observe(o metric.Observer, counter metric.Int64ObservableCounter) {
-	if w == nil {
-		return
-	}
-	for i := range w.counts {
-		if n := w.counts[i].Load(); n > 0 || i < len(w.known) {
-			o.ObserveInt64(counter, n, w.options[i]...)
-		}
-	}
-}
-
 // asked returns the counters behind p, which exist from the first call on.
-func (c *Controller) asked(p *atomic.Pointer[words], known []string) *words {
+func (c *Controller) asked(p *atomic.Pointer[counts], known []string) *counts {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
 	if p.Load() == nil {

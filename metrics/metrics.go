@@ -41,8 +41,8 @@ type Metrics struct {
 	objects   set[*objectSource]
 	admitted  map[objectKey]struct{} // of controller.objects, for good
 	requests  atomic.Pointer[map[Request][]metric.RecordOption]
-	codes     *words // of requests
-	overflows *words // of labels
+	codes     *counts // of requests
+	overflows *counts // of labels
 }
 
 // New creates the instruments of the catalogue on mp and registers the one

@@ -54,11 +54,7 @@ func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 
 func (c *Controller) observe(o metric.Observer) {
 	i := &c.m.inst
-	for r := range Result(resultCount) {
-		if n := c.reconciles[r].Load(); n > 0 || r != Unknown {
-			o.ObserveInt64(i.reconciles, n, c.options.observeResult[r]...)
-		}
-	}
+	c.reconciles.observe(o, i.reconciles)
 	o.ObserveInt64(i.reconcileActive, c.active.Load(), c.options.observe...)
 	if n := c.workers.Load(); n > 0 {
 		o.ObserveInt64(i.workerLimit, n, c.options.observe...)

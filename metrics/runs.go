@@ -17,7 +17,7 @@ import (
 type Runs struct {
 	c       *Controller
 	active  atomic.Int64
-	ended   [resultCount]atomic.Int64
+	ended   *counts
 	missing atomic.Int64
 
 	jobTTL, runRetention, logRetention atomic.Int64 // nanoseconds; below 0: unknown
@@ -34,7 +34,8 @@ func (c *Controller) Runs() *Runs {
 	defer c.m.mu.Unlock()
 	r := c.runs.Load()
 	if r == nil {
-		r = &Runs{c: c}
+		// A run is not queued again, so these appear only if recorded.
+		r = &Runs{c: c, ended: newResults(c.id, Unknown, Requeue, RequeueAfter)}
 		r.jobTTL.Store(-1)
 		r.runRetention.Store(-1)
 		r.logRetention.Store(-1)
@@ -49,7 +50,7 @@ func (r *Runs) End(ctx context.Context, d time.Duration, result Result) {
 	if r == nil {
 		return
 	}
-	r.ended[result.index()].Add(1)
+	r.ended.addResult(result)
 	record(ctx, r.c.m.inst.runDuration, d, r.c.options.result[result.index()])
 }
 
@@ -83,13 +84,7 @@ func (r *Runs) Retention(job, run, logs time.Duration) {
 
 func (r *Runs) observe(o metric.Observer) {
 	i, options := &r.c.m.inst, &r.c.options
-	for result := range Result(resultCount) {
-		// A run is not queued again, so these appear only if recorded.
-		rare := result == Unknown || result == Requeue || result == RequeueAfter
-		if n := r.ended[result].Load(); n > 0 || !rare {
-			o.ObserveInt64(i.runs, n, options.observeResult[result]...)
-		}
-	}
+	r.ended.observe(o, i.runs)
 	o.ObserveInt64(i.runActive, r.active.Load(), options.observe...)
 	o.ObserveInt64(i.missingJobs, r.missing.Load(), options.observe...)
 	kept := func(gauge metric.Float64ObservableGauge, d *atomic.Int64) {

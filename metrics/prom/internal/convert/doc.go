@@ -7,13 +7,12 @@
 //
 // The exporter itself does not keep what package prom promises:
 //
-//   - At v0.60 it gives 14 kinds of errors, such as a label value that is not
-//     UTF-8, to the process-wide error handler of OpenTelemetry, and an
-//     instrument of another type to its process-wide logger. At v0.69 it serves
-//     most of them as invalid metrics. Options.OnError would get neither at one
-//     version and other errors at the next.
-//   - It serves a histogram with an attribute le. The label is then there twice,
-//     and Prometheus refuses the whole page.
+//   - At v0.60 it gives errors, such as a label value that is not UTF-8, to the
+//     global error handler of OpenTelemetry, and an instrument of another type
+//     to its global logger. At v0.69 it serves most of them as invalid metrics.
+//     Options.OnError would get none at one version, and some at the next.
+//   - It serves a histogram with an attribute le. The label is then there
+//     twice, and Prometheus refuses the whole page.
 //   - It collects without a context, so that no deadline reaches the callbacks.
 //
 // A producer around a reader of our own brings the deadline and the errors of
