@@ -109,11 +109,11 @@ func (u *unkept) knows(key fieldKey, now time.Time) bool {
 // for an object until it is forgotten. A default of a field that was not sent
 // is not an error, also in an element of a list.
 func (u *unkept) learn(o Object, before, sent, stored map[string]any, now time.Time) error {
-	changes := differences(mergePatch(before, sent, false), before)
 	lost := differences(mergePatch(stored, sent, false), stored)
 	if len(lost) == 0 && u.isEmpty() {
 		return nil
 	}
+	changes := differences(mergePatch(before, sent, false), before)
 	for i, d := range lost {
 		lost[i].addsOnly = covers(d.stored, d.sent)
 	}
