@@ -74,7 +74,8 @@ func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 	have := m.requestOptions()
 	if len(have) >= maxRequests || !r.usable() {
 		m.overflows.add(labelResource, 1)
-		r.Group, r.Resource = other, other
+		r.Group = other
+		r.Resource = other
 		if _, ok := have[r]; !ok && (len(have) >= maxRequests+maxFolded || !r.usable()) {
 			r = Request{other, other, other, other}
 		}

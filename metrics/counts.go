@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// counts counts by a label with a closed list of values.
+// counts has a counter for each value of a label with a closed list.
 type counts struct{ values []count }
 
 // count is the counter of one value.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/utils/ptr"
-
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"

@@ -119,7 +119,8 @@ func (b *builder) seconds(i catalog.Instrument) metric.Float64ObservableGauge {
 // kept notes an instrument for the callback, and the error of its creation.
 func kept[O metric.Observable](b *builder) func(O, error) O {
 	return func(o O, err error) O {
-		b.observed, b.errs = append(b.observed, o), append(b.errs, err)
+		b.observed = append(b.observed, o)
+		b.errs = append(b.errs, err)
 		return o
 	}
 }

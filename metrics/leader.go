@@ -29,7 +29,8 @@ func (m *Metrics) Leader(name string, leading bool) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all, v := m.leases.all(), map[bool]int64{true: 1}[leading]
+	all := m.leases.all()
+	v := map[bool]int64{true: 1}[leading]
 	for _, l := range all {
 		if l.name == name {
 			l.leading.Store(v)

@@ -53,7 +53,8 @@ func (o Options) table() (catalog.Table, error) {
 	t := catalog.Instruments()
 	var errs []error
 	if o.MaxControllers < 0 {
-		errs = append(errs, fmt.Errorf("%w: Options.MaxControllers: %d is not accepted; want a positive number, or 0 for %d", ErrOption, o.MaxControllers, defaultControllers))
+		errs = append(errs, fmt.Errorf("%w: Options.MaxControllers: %d is not accepted; want a "+
+			"positive number, or 0 for %d", ErrOption, o.MaxControllers, defaultControllers))
 	}
 	histograms := map[string]*[]float64{}
 	for _, i := range []*catalog.Instrument{
@@ -64,7 +65,8 @@ func (o Options) table() (catalog.Table, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Buckets)) {
 		target, ok := histograms[name]
 		if !ok {
-			errs = append(errs, fmt.Errorf("%w: Options.Buckets[%q]: no such histogram; want one of %q", ErrOption, name, slices.Sorted(maps.Keys(histograms))))
+			errs = append(errs, fmt.Errorf("%w: Options.Buckets[%q]: no such histogram; want "+
+				"one of %q", ErrOption, name, slices.Sorted(maps.Keys(histograms))))
 			continue
 		}
 		if err := checkBounds(o.Buckets[name]); err != nil {

@@ -67,7 +67,8 @@ func (c *Controller) QueueWait(d time.Duration) {
 // series add up for a counter but overwrite each other for a gauge. A sum that
 // lacks a queue would be wrong, so there is none.
 func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a asked, fail func(error)) {
-	sum, whole := a.ended, len(a.sources) > 0
+	sum := a.ended
+	whole := len(a.sources) > 0
 	for n, s := range a.sources {
 		state, err := c.queues.answer(ctx, s, a.runs[n])
 		if err != nil {
@@ -103,8 +104,10 @@ func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a ask
 
 func (s QueueState) plus(t QueueState) QueueState {
 	return QueueState{
-		Depth: add(s.Depth, t.Depth), Delayed: add(s.Delayed, t.Delayed), Running: add(s.Running, t.Running),
-		Adds: add(s.Adds, t.Adds), Retries: add(s.Retries, t.Retries),
+		Depth:   add(s.Depth, t.Depth),
+		Delayed: add(s.Delayed, t.Delayed),
+		Running: add(s.Running, t.Running),
+		Adds:    add(s.Adds, t.Adds), Retries: add(s.Retries, t.Retries),
 		Oldest:     max(s.Oldest, t.Oldest),
 		Unfinished: add(s.Unfinished, t.Unfinished), Longest: max(s.Longest, t.Longest),
 		Failing: add(s.Failing, t.Failing), LongestFailing: max(s.LongestFailing, t.LongestFailing),

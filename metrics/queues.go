@@ -40,8 +40,15 @@ type asked struct {
 
 func unknownQueue() QueueState {
 	return QueueState{
-		Depth: -1, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1,
-		Failing: -1, LongestFailing: -1,
+		Depth:      -1,
+		Delayed:    -1,
+		Running:    -1,
+		Adds:       -1,
+		Retries:    -1,
+		Oldest:     -1,
+		Unfinished: -1,
+		Longest:    -1,
+		Failing:    -1, LongestFailing: -1,
 	}
 }
 
@@ -54,7 +61,8 @@ func (q *queues) add(s *queueSource) {
 // ask reads the states of all queues.
 func (q *queues) ask() (a asked) {
 	q.mu.Lock()
-	a.sources, a.ended = slices.Clone(q.live), q.ended
+	a.sources = slices.Clone(q.live)
+	a.ended = q.ended
 	q.mu.Unlock()
 	for _, s := range a.sources {
 		a.runs = append(a.runs, s.call.Start(s.ask))
@@ -74,9 +82,11 @@ func (q *queues) answer(ctx context.Context, s *queueSource, run *isolate.Run[Qu
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !s.ended {
-		s.last.Adds, s.last.Retries = max(s.last.Adds, now.Adds), max(s.last.Retries, now.Retries)
+		s.last.Adds = max(s.last.Adds, now.Adds)
+		s.last.Retries = max(s.last.Retries, now.Retries)
 	}
-	now.Adds, now.Retries = s.last.Adds, s.last.Retries
+	now.Adds = s.last.Adds
+	now.Retries = s.last.Retries
 	return now, nil
 }
 

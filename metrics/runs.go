@@ -83,7 +83,8 @@ func (r *Runs) Retention(job, run, logs time.Duration) {
 }
 
 func (r *Runs) observe(o metric.Observer) {
-	i, options := &r.c.m.inst, &r.c.options
+	i := &r.c.m.inst
+	options := &r.c.options
 	r.ended.observe(o, i.runs)
 	o.ObserveInt64(i.runActive, r.active.Load(), options.observe...)
 	o.ObserveInt64(i.missingJobs, r.missing.Load(), options.observe...)

@@ -70,8 +70,9 @@ func Instruments() Table {
 		},
 		QueueDelayed: Instrument{
 			Name: "controller.queue.delayed", Unit: "{item}", Kind: UpDownCounter,
-			Attributes:  []string{"controller"},
-			Description: "Items that wait for their time: added with a delay or held back after a failure.",
+			Attributes: []string{"controller"},
+			Description: "Items that wait for their time: added with a delay or held back " +
+				"after a failure.",
 		},
 		QueueAdds: Instrument{
 			Name: "controller.queue.adds", Unit: "{item}", Kind: Counter,
@@ -111,8 +112,9 @@ func Instruments() Table {
 		},
 		QueueLongestFailing: Instrument{
 			Name: "controller.queue.longest_failing", Unit: "s", Kind: Gauge,
-			Attributes:  []string{"controller"},
-			Description: "How long the item has failed that has failed for longest, 0 when none fails.",
+			Attributes: []string{"controller"},
+			Description: "How long the item has failed that has failed for longest, 0 when " +
+				"none fails.",
 		},
 		RunDuration: Instrument{
 			Name: "controller.run.duration", Unit: "s", Kind: Histogram,
@@ -147,9 +149,10 @@ func Instruments() Table {
 		},
 		StatusWriteDuration: Instrument{
 			Name: "controller.status_write.duration", Unit: "s", Kind: Histogram,
-			Attributes:  []string{"controller"},
-			Description: "Duration of a status commit that reached the API server, conflicts included.",
-			Buckets:     requestSeconds(),
+			Attributes: []string{"controller"},
+			Description: "Duration of a status commit that reached the API server, conflicts " +
+				"included.",
+			Buckets: requestSeconds(),
 		},
 		JobTTL: Instrument{
 			Name: "controller.job.ttl", Unit: "s", Kind: Gauge,
@@ -199,8 +202,9 @@ func Instruments() Table {
 		},
 		LabelOverflows: Instrument{
 			Name: "controller.label_overflows", Unit: "{value}", Kind: Counter,
-			Attributes:  []string{"label"},
-			Description: "How often a label value was folded into \"other\" or left out, because the number of values is bounded.",
+			Attributes: []string{"label"},
+			Description: "How often a label value was folded into \"other\" or left out, " +
+				"because the number of values is bounded.",
 		},
 	}
 }

@@ -89,7 +89,8 @@ func (c *Cache) Check(limit time.Duration) func(*http.Request) error {
 			return fmt.Errorf("metrics/kube: the cache of %s has not been filled", c.resource)
 		}
 		if age > limit {
-			return fmt.Errorf("metrics/kube: the cache of %s got nothing from the API server for %v; want at most %v",
+			return fmt.Errorf("metrics/kube: the cache of %s got nothing from the API server "+
+				"for %v; want at most %v",
 				c.resource, age.Round(time.Second), limit)
 		}
 		return nil

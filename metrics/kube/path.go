@@ -26,7 +26,8 @@ func classify(req *http.Request) metrics.Request {
 	}
 	watching := false
 	if first, tail := cut(rest); first == "watch" {
-		watching, rest = true, tail
+		watching = true
+		rest = tail
 	}
 	resource, name, sub := split(rest)
 	r := metrics.Request{Group: group, Resource: resource, Verb: verb(req, name != "")}

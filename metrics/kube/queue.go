@@ -149,7 +149,8 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 	key = i.key
 	q.listOf(i).remove(i)
 	i.first = false
-	i.held, i.since = true, now
+	i.held = true
+	i.since = now
 	q.held.push(i)
 	q.mu.Unlock()
 	q.record.QueueWait(waited)
@@ -190,7 +191,8 @@ func (q *Queue[T]) ShutDownWithDrain() { q.shutDown(true) }
 
 func (q *Queue[T]) shutDown(drain bool) {
 	q.mu.Lock()
-	q.shutting, q.draining = true, drain
+	q.shutting = true
+	q.draining = drain
 	q.dropDelayed()
 	q.wake.Broadcast()
 	for q.draining && q.held.n > 0 {

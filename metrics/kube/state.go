@@ -53,7 +53,8 @@ type list[T any] struct {
 }
 
 func (l *list[T]) push(i *item[T]) {
-	i.prev, i.next = l.last, nil
+	i.prev = l.last
+	i.next = nil
 	if l.last == nil {
 		l.first = i
 	} else {
@@ -74,7 +75,8 @@ func (l *list[T]) remove(i *item[T]) {
 	} else {
 		i.next.prev = i.prev
 	}
-	i.prev, i.next = nil, nil
+	i.prev = nil
+	i.next = nil
 	l.n--
 }
 

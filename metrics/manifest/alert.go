@@ -109,8 +109,12 @@ func (p *Bundle) Alerts() []Alert {
 	var out []Alert
 	for _, a := range p.alerts {
 		out = append(out, Alert{
-			Name: a.name, Severity: a.severity, Labels: maps.Clone(a.labels), Summary: a.summary, Description: a.description,
-			RunbookURL: p.target.runbook(a.name), Expr: a.expr(), For: a.wait,
+			Name:        a.name,
+			Severity:    a.severity,
+			Labels:      maps.Clone(a.labels),
+			Summary:     a.summary,
+			Description: a.description,
+			RunbookURL:  p.target.runbook(a.name), Expr: a.expr(), For: a.wait,
 		})
 	}
 	return out
@@ -124,104 +128,151 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 
 	alerts := []alert{
 		{
-			name: "ControllerTargetAbsent", severity: critical, wait: lasts, value: q.up(expectedWindow), is: "<", threshold: 1,
-			labels:      absentLabels(t),
-			summary:     "No process of " + t.Job + " answers Prometheus.",
-			description: "No target of the job " + t.Job + " is up. Nothing may be reconciled, and no other alert of this group can fire.",
+			name:      "ControllerTargetAbsent",
+			severity:  critical,
+			wait:      lasts,
+			value:     q.up(expectedWindow),
+			is:        "<",
+			threshold: 1,
+			labels:    absentLabels(t),
+			summary:   "No process of " + t.Job + " answers Prometheus.",
+			description: "No target of the job " + t.Job + " is up. Nothing may be reconciled, " +
+				"and no other alert of this group can fire.",
 		},
 		{
 			name: "ControllerMetricsMissing", severity: warning, wait: lasts, is: "<", threshold: 1,
-			value:       q.seriesOfTargets(i.ReconcileActive),
-			summary:     "A process of {{ $labels.job }} has no metrics of a controller.",
-			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
+			value:   q.seriesOfTargets(i.ReconcileActive),
+			summary: "A process of {{ $labels.job }} has no metrics of a controller.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace " +
+				"}} answers Prometheus, but without a series of a controller. None of the " +
+				"other alerts can see it.",
 		},
 		{
 			name: "ControllerRestarts", severity: warning, is: ">", threshold: restarts,
-			value:       q.restarts(restartWindow, of(varInstance)),
-			summary:     "A process of {{ $labels.job }} begins again and again.",
-			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} began again {{ $value }} times in an hour.",
+			value:   q.restarts(restartWindow, of(varInstance)),
+			summary: "A process of {{ $labels.job }} begins again and again.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace " +
+				"}} began again {{ $value }} times in an hour.",
 		},
 		{
-			name: "ControllerReconcileErrors", severity: warning, wait: lasts, is: ">", threshold: errorRatio,
+			name:      "ControllerReconcileErrors",
+			severity:  warning,
+			wait:      lasts,
+			is:        ">",
+			threshold: errorRatio,
 			value: q.ratio(
 				q.rate(i.Reconciles, ruleWindow, of(varController), failed),
 				q.rate(i.Reconciles, ruleWindow, of(varController))),
-			summary:     "Reconciles of {{ $labels.controller }} fail.",
-			description: "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} in {{ $labels.namespace }} ended with an error, a timeout or a panic.",
+			summary: "Reconciles of {{ $labels.controller }} fail.",
+			description: "{{ $value | humanizePercentage }} of the reconciles of {{ " +
+				"$labels.controller }} in {{ $labels.namespace }} ended with an error, a " +
+				"timeout or a panic.",
 		},
 		{
-			name: "ControllerObjectFailing", severity: warning, is: ">", threshold: objectFailing.Seconds(),
-			value:       q.highest(i.QueueLongestFailing, of(varController)),
-			summary:     "An object of {{ $labels.controller }} fails again and again.",
-			description: "Each reconcile of an object of {{ $labels.controller }} in {{ $labels.namespace }} has failed for {{ $value | humanizeDuration }}. The share of failures may be too small for ControllerReconcileErrors.",
+			name:      "ControllerObjectFailing",
+			severity:  warning,
+			is:        ">",
+			threshold: objectFailing.Seconds(),
+			value:     q.highest(i.QueueLongestFailing, of(varController)),
+			summary:   "An object of {{ $labels.controller }} fails again and again.",
+			description: "Each reconcile of an object of {{ $labels.controller }} in {{ " +
+				"$labels.namespace }} has failed for {{ $value | humanizeDuration }}. The " +
+				"share of failures may be too small for ControllerReconcileErrors.",
 		},
 		{
 			name: reconcileSlow, severity: warning, wait: lasts, is: ">", threshold: slow.Seconds(),
-			value:       q.quantile(0.99, i.ReconcileDuration, ruleWindow, of(varController)),
-			summary:     "Reconciles of {{ $labels.controller }} are slow.",
-			description: "One reconcile in a hundred of {{ $labels.controller }} in {{ $labels.namespace }} takes longer than {{ $value | humanizeDuration }}.",
+			value:   q.quantile(0.99, i.ReconcileDuration, ruleWindow, of(varController)),
+			summary: "Reconciles of {{ $labels.controller }} are slow.",
+			description: "One reconcile in a hundred of {{ $labels.controller }} in {{ " +
+				"$labels.namespace }} takes longer than {{ $value | humanizeDuration }}.",
 		},
 		{
-			name: "ControllerQueueBacklog", severity: warning, wait: lasts, is: ">", threshold: waiting.Seconds(),
-			value:       q.waiting(i, of(varController)),
-			summary:     "The queue of {{ $labels.controller }} does not get empty.",
-			description: "An item has been ready for {{ $value | humanizeDuration }} and no worker of {{ $labels.controller }} in {{ $labels.namespace }} has taken it.",
+			name:      "ControllerQueueBacklog",
+			severity:  warning,
+			wait:      lasts,
+			is:        ">",
+			threshold: waiting.Seconds(),
+			value:     q.waiting(i, of(varController)),
+			summary:   "The queue of {{ $labels.controller }} does not get empty.",
+			description: "An item has been ready for {{ $value | humanizeDuration }} and no " +
+				"worker of {{ $labels.controller }} in {{ $labels.namespace }} has taken it.",
 		},
 		{
 			name: "ControllerCacheStale", severity: warning, is: ">", threshold: stale.Seconds(),
-			value:       q.highest(i.CacheAge, of(varInstance, "resource")),
-			summary:     "The cache of {{ $labels.resource }} gets no changes.",
-			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} has got nothing about {{ $labels.resource }} from the API server for {{ $value | humanizeDuration }}, not even a bookmark. It reconciles what the objects were then.",
+			value:   q.highest(i.CacheAge, of(varInstance, "resource")),
+			summary: "The cache of {{ $labels.resource }} gets no changes.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace " +
+				"}} has got nothing about {{ $labels.resource }} from the API server for {{ " +
+				"$value | humanizeDuration }}, not even a bookmark. It reconciles what the " +
+				"objects were then.",
 		},
 		{
 			name: "ControllerWorkerStuck", severity: warning, is: ">", threshold: stuck.Seconds(),
-			value:       q.highest(i.QueueLongest, of(varController)),
-			summary:     "A worker of {{ $labels.controller }} is stuck.",
-			description: "A worker of {{ $labels.controller }} in {{ $labels.namespace }} has held one item for {{ $value | humanizeDuration }}.",
+			value:   q.highest(i.QueueLongest, of(varController)),
+			summary: "A worker of {{ $labels.controller }} is stuck.",
+			description: "A worker of {{ $labels.controller }} in {{ $labels.namespace }} has " +
+				"held one item for {{ $value | humanizeDuration }}.",
 		},
 		{
 			name: "ControllerNoLeader", severity: critical, wait: lasts, is: "<", threshold: 1,
-			value:       q.sum(i.Leader, of("lease")),
-			summary:     "No process that Prometheus sees holds the lease {{ $labels.lease }}.",
-			description: "Of the processes of {{ $labels.job }} in {{ $labels.namespace }} that Prometheus can scrape, none holds the lease {{ $labels.lease }}. If it can scrape all of them, nothing is reconciled.",
+			value:   q.sum(i.Leader, of("lease")),
+			summary: "No process that Prometheus sees holds the lease {{ $labels.lease }}.",
+			description: "Of the processes of {{ $labels.job }} in {{ $labels.namespace }} " +
+				"that Prometheus can scrape, none holds the lease {{ $labels.lease }}. If it " +
+				"can scrape all of them, nothing is reconciled.",
 		},
 		{
 			name: "ControllerTwoLeaders", severity: critical, wait: lasts, is: ">", threshold: 1,
-			value:       q.sum(i.Leader, of("lease")),
-			summary:     "Several processes hold the lease {{ $labels.lease }}.",
-			description: "{{ $value }} processes of {{ $labels.job }} in {{ $labels.namespace }} believe they lead by the lease {{ $labels.lease }}: they reconcile the same objects.",
+			value:   q.sum(i.Leader, of("lease")),
+			summary: "Several processes hold the lease {{ $labels.lease }}.",
+			description: "{{ $value }} processes of {{ $labels.job }} in {{ $labels.namespace " +
+				"}} believe they lead by the lease {{ $labels.lease }}: they reconcile the " +
+				"same objects.",
 		},
 		{
-			name: "ControllerAPIErrors", severity: warning, wait: failedRequestsFor, is: ">", threshold: failedRequests,
+			name:      "ControllerAPIErrors",
+			severity:  warning,
+			wait:      failedRequestsFor,
+			is:        ">",
+			threshold: failedRequests,
 			value: q.ratio(
 				q.rate(i.ClientRequests, ruleWindow, of(), where{"code", []string{"429", "5xx", "error"}}),
 				q.rate(i.ClientRequests, ruleWindow, of())),
-			summary:     "API requests of {{ $labels.job }} fail.",
-			description: "{{ $value | humanizePercentage }} of the API requests of {{ $labels.job }} in {{ $labels.namespace }} were throttled (429), failed in the API server (5xx) or got no response (error).",
+			summary: "API requests of {{ $labels.job }} fail.",
+			description: "{{ $value | humanizePercentage }} of the API requests of {{ " +
+				"$labels.job }} in {{ $labels.namespace }} were throttled (429), failed in the " +
+				"API server (5xx) or got no response (error).",
 		},
 		{
 			name: "ControllerEventsDropped", severity: warning, is: ">",
-			value:       q.increase(i.Events, occurrenceWindow(), knownWindow, of(varController), where{"result", []string{resultDropped}}),
-			summary:     "Events of {{ $labels.controller }} are lost.",
-			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: some events are missing in kubectl describe.",
+			value:   q.increase(i.Events, occurrenceWindow(), knownWindow, of(varController), where{"result", []string{resultDropped}}),
+			summary: "Events of {{ $labels.controller }} are lost.",
+			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were " +
+				"dropped, about {{ $value | humanize }} in a quarter of an hour: some events " +
+				"are missing in kubectl describe.",
 		},
 		{
 			name: "ControllerJobsMissing", severity: warning, is: ">",
-			value:       q.increase(i.MissingJobs, occurrenceWindow(), knownWindow, of(varController)),
-			summary:     "Jobs of {{ $labels.controller }} vanished.",
-			description: "Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, about {{ $value | humanize }} in a quarter of an hour.",
+			value:   q.increase(i.MissingJobs, occurrenceWindow(), knownWindow, of(varController)),
+			summary: "Jobs of {{ $labels.controller }} vanished.",
+			description: "Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were " +
+				"gone before their result was read, about {{ $value | humanize }} in a quarter " +
+				"of an hour.",
 		},
 		{
 			name: "ControllerLabelOverflow", severity: warning, is: ">",
-			value:       q.total(i.LabelOverflows, of("label")),
-			summary:     "The label {{ $labels.label }} has too many values.",
-			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ $labels.namespace }} are folded into \"other\" or left out: dashboards and alerts no longer tell them apart.",
+			value:   q.total(i.LabelOverflows, of("label")),
+			summary: "The label {{ $labels.label }} has too many values.",
+			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ " +
+				"$labels.namespace }} are folded into \"other\" or left out: dashboards and " +
+				"alerts no longer tell them apart.",
 		},
 		{
 			name: "ControllerSeriesOverflow", severity: warning, is: ">", labels: absentLabels(t),
-			value:       q.overflow(),
-			summary:     "Metrics of " + t.Job + " lose their labels.",
-			description: "{{ $value }} series of " + t.Job + " met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
+			value:   q.overflow(),
+			summary: "Metrics of " + t.Job + " lose their labels.",
+			description: "{{ $value }} series of " + t.Job + " met the bound of " +
+				"OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
 		},
 	}
 	return alerts, q.err()

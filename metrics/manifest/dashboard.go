@@ -66,11 +66,16 @@ func (p *Bundle) DashboardConfigMap() []byte {
 func (p *Bundle) dashboard() dashboard {
 	d := dashboard{
 		UID: p.UID(), Title: p.target.Name + ": controller", Tags: []string{"controllerkit"},
-		Description: "Reconciles, queue, runs, events and API requests of controllers that record with controllerkit.",
-		Timezone:    "browser", SchemaVersion: schemaVersion, Refresh: "30s", Version: 1,
+		Description: "Reconciles, queue, runs, events and API requests of controllers that " +
+			"record with controllerkit.",
+		Timezone: "browser", SchemaVersion: schemaVersion, Refresh: "30s", Version: 1,
 		Time: timeRange{"now-1h", "now"},
 		Templating: templating{[]templateVariable{{
-			Name: varDatasource, Label: "Data source", Type: "datasource", Query: "prometheus", Refresh: 1,
+			Name:    varDatasource,
+			Label:   "Data source",
+			Type:    "datasource",
+			Query:   "prometheus",
+			Refresh: 1,
 		}}},
 		Annotations: annotations{[]struct{}{}},
 		Links:       []struct{}{},
@@ -88,17 +93,21 @@ func (p *Bundle) dashboard() dashboard {
 	for _, r := range p.rows {
 		d.add(panelJSON{Type: "row", Title: r.title, GridPos: gridPos{1, columns, 0, y}, Collapsed: new(bool), Panels: []struct{}{}})
 		y++
-		x, height := 0, 0
+		x := 0
+		height := 0
 		for n, pan := range r.panels {
 			j := pan.json(minStep)
 			if x+j.GridPos.W > columns {
-				x, y = 0, y+height
+				x = 0
+				y += height
 			}
 			if n == len(r.panels)-1 { // the last one gets the rest of its line
 				j.GridPos.W = columns - x
 			}
-			j.GridPos.X, j.GridPos.Y = x, y
-			x, height = x+j.GridPos.W, j.GridPos.H
+			j.GridPos.X = x
+			j.GridPos.Y = y
+			x += j.GridPos.W
+			height = j.GridPos.H
 			d.add(j)
 		}
 		y += height
@@ -149,8 +158,12 @@ func (p panel) json(minStep string) panelJSON {
 	}
 	for n, t := range p.targets {
 		j.Targets = append(j.Targets, targetJSON{
-			RefID: string(rune('A' + n)), Datasource: source(), EditorMode: "code", Expr: t.expr.text, LegendFormat: t.legend,
-			Interval: minStep, Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
+			RefID:        string(rune('A' + n)),
+			Datasource:   source(),
+			EditorMode:   "code",
+			Expr:         t.expr.text,
+			LegendFormat: t.legend,
+			Interval:     minStep, Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
 		})
 	}
 	if p.stat {
@@ -159,7 +172,11 @@ func (p panel) json(minStep string) panelJSON {
 		j.FieldConfig.Defaults.Thresholds = p.thresholds()
 		j.FieldConfig.Defaults.Color = &color{"thresholds"}
 		j.Options = statOptions{
-			ColorMode: "value", GraphMode: "none", JustifyMode: "auto", TextMode: "auto", Orientation: "auto",
+			ColorMode:     "value",
+			GraphMode:     "none",
+			JustifyMode:   "auto",
+			TextMode:      "auto",
+			Orientation:   "auto",
 			ReduceOptions: reduceOptions{[]string{"lastNotNull"}, "", false},
 
 			PercentChangeColorMode: "standard", WideLayout: true,
@@ -182,7 +199,8 @@ func (p panel) json(minStep string) panelJSON {
 // thresholds colour a number. The first step has no value: it is the base
 // colour.
 func (p panel) thresholds() *thresholds {
-	good, bad := "green", "red"
+	good := "green"
+	bad := "red"
 	if p.redBelow {
 		good, bad = bad, good
 	}

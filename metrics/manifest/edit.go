@@ -73,7 +73,8 @@ func (r Rule) check(c *checks, name string) {
 	if name == reconcileSlow {
 		bounds := catalog.Instruments().ReconcileDuration.Buckets
 		last := bounds[len(bounds)-1]
-		c.want(r.Threshold < last, field("Threshold"), r.Threshold, "below %v, the last bound of the histogram", last)
+		c.want(r.Threshold < last, field("Threshold"), r.Threshold, "below %v, the last bound "+
+			"of the histogram", last)
 	}
 	if r.For != 0 {
 		c.duration(field("For"), r.For)

@@ -73,7 +73,8 @@ func ExampleBundle_ServiceMonitor() {
 	_, protected, _ := strings.Cut(string(monitor), "scheme: https\n")
 	before, _, _ := strings.Cut(string(monitor), "    honorLabels")
 	fmt.Println(strings.Contains(before, "authorization:"))
-	fmt.Print(protected[:strings.Index(protected, "  selector:")])
+	protected, _, _ = strings.Cut(protected, "  selector:")
+	fmt.Print(protected)
 	// Output:
 	// true
 	//     scrapeTimeout: 10s

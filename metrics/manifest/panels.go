@@ -56,28 +56,38 @@ func rows(t Target, i catalog.Table) ([]row, error) {
 		{"Now", now(q, i, failed)},
 		{"Traffic and errors", []panel{
 			{
-				title: "Reconciles by result", description: "How many reconciles end per second, and how.", stacked: true,
-				targets: []target{lines(q.rate(i.Reconciles, rateInterval, of("result")))},
+				title:       "Reconciles by result",
+				description: "How many reconciles end per second, and how.",
+				stacked:     true,
+				targets:     []target{lines(q.rate(i.Reconciles, rateInterval, of("result")))},
 			},
 			{
-				title: "Failed share of reconciles", description: "Share that ended with an error, a terminal error, a timeout or a panic. A controller without reconciles has none.",
+				title: "Failed share of reconciles",
+				description: "Share that ended with an error, a terminal error, a timeout or a " +
+					"panic. A controller without reconciles has none.",
 				targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, of(varController), failed), q.rate(i.Reconciles, rateInterval, of(varController))))},
 			},
 		}},
 		{"Latency", []panel{
 			{
-				title: "Reconcile duration", description: "Half of the reconciles are faster than p50, one in a hundred is slower than p99.",
+				title: "Reconcile duration",
+				description: "Half of the reconciles are faster than p50, one in a hundred is " +
+					"slower than p99.",
 				targets: []target{
 					lines(q.quantile(0.5, i.ReconcileDuration, rateInterval, of(varController)), "p50"),
 					lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of(varController)), "p99"),
 				},
 			},
 			{
-				title: "Reconcile duration by result, p99", description: "Failures that take long are timeouts of a dependency; failures that take nothing are refused input.",
+				title: "Reconcile duration by result, p99",
+				description: "Failures that take long are timeouts of a dependency; failures " +
+					"that take nothing are refused input.",
 				targets: []target{lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of("result")))},
 			},
 			{
-				title: "Wait in the queue", description: "From ready to taken by a worker. It grows when there are too few workers, or slow ones.",
+				title: "Wait in the queue",
+				description: "From ready to taken by a worker. It grows when there are too few " +
+					"workers, or slow ones.",
 				targets: []target{
 					lines(q.quantile(0.5, i.QueueWait, rateInterval, of(varController)), "p50"),
 					lines(q.quantile(0.99, i.QueueWait, rateInterval, of(varController)), "p99"),
@@ -112,30 +122,51 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 	shown := period{wholeRange, wholeSeconds}
 	return []panel{
 		{
-			title: "Failed reconciles", description: "Share of all reconciles that failed.", stat: true, red: 0.1,
-			targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, nil, failed), q.rate(i.Reconciles, rateInterval, nil)), "failed")},
+			title:       "Failed reconciles",
+			description: "Share of all reconciles that failed.",
+			stat:        true,
+			red:         0.1,
+			targets:     []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, nil, failed), q.rate(i.Reconciles, rateInterval, nil)), "failed")},
 		},
 		{
-			title: "Oldest ready item", description: "How long the item has waited that no worker has taken for longest. The queue of a process that does not lead does not count.", stat: true, red: 300,
+			title: "Oldest ready item",
+			description: "How long the item has waited that no worker has taken for longest. " +
+				"The queue of a process that does not lead does not count.",
+			stat:    true,
+			red:     300,
 			targets: []target{lines(q.waiting(i, nil), "oldest")},
 		},
 		{
-			title: "Busy workers", description: "Share of the workers that are in a reconcile, of the busiest controller. At 100 % its queue grows.", stat: true, red: 0.95,
+			title: "Busy workers",
+			description: "Share of the workers that are in a reconcile, of the busiest " +
+				"controller. At 100 % its queue grows.",
+			stat: true,
+			red:  0.95,
 			targets: []target{lines(q.busiest(q.ratio(
 				q.sum(i.ReconcileActive, []string{varInstance, varController}),
 				q.sum(i.WorkerLimit, []string{varInstance, varController}))), "busy")},
 		},
 		{
-			title: "Leaders", description: "Processes that lead, by lease and installation: one is right.", stat: true, red: 1, redBelow: true,
-			targets: []target{lines(q.sum(i.Leader, []string{"lease"}))},
+			title:       "Leaders",
+			description: "Processes that lead, by lease and installation: one is right.",
+			stat:        true,
+			red:         1,
+			redBelow:    true,
+			targets:     []target{lines(q.sum(i.Leader, []string{"lease"}))},
 		},
 		{
-			title: "Jobs that vanished", description: "Jobs that were gone before their result was read, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.MissingJobs, shown, wholeRange, nil), "missing")},
+			title:       "Jobs that vanished",
+			description: "Jobs that were gone before their result was read, in the time shown.",
+			stat:        true,
+			red:         1,
+			targets:     []target{lines(q.increase(i.MissingJobs, shown, wholeRange, nil), "missing")},
 		},
 		{
-			title: "Events lost", description: "Kubernetes events that nobody will see, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.Events, shown, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
+			title:       "Events lost",
+			description: "Kubernetes events that nobody will see, in the time shown.",
+			stat:        true,
+			red:         1,
+			targets:     []target{lines(q.increase(i.Events, shown, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
 		},
 	}
 }
@@ -144,19 +175,27 @@ func saturation(q *queries, i catalog.Table) []panel {
 	by := []string{varController}
 	return []panel{
 		{
-			title: "Workers", description: "Reconciles that run now, and the most that can. The workers of a process that does not lead do not count.",
+			title: "Workers",
+			description: "Reconciles that run now, and the most that can. The workers of a " +
+				"process that does not lead do not count.",
 			targets: []target{lines(q.sum(i.ReconcileActive, by), "running"), lines(q.ready(i.WorkerLimit, i.Leader, by), "limit")},
 		},
 		{
-			title: "Items in the queue", description: "Ready items wait for a worker; delayed ones for their time, after a failure or by request. The queue of a process that does not lead does not count.",
+			title: "Items in the queue",
+			description: "Ready items wait for a worker; delayed ones for their time, after a " +
+				"failure or by request. The queue of a process that does not lead does not " +
+				"count.",
 			targets: []target{lines(q.ready(i.QueueDepth, i.Leader, by), "ready"), lines(q.ready(i.QueueDelayed, i.Leader, by), "delayed")},
 		},
 		{
-			title: "Items that fail", description: "Items that have failed for 15 minutes or longer, without a success.",
-			targets: []target{lines(q.sum(i.QueueFailing, by))},
+			title:       "Items that fail",
+			description: "Items that have failed for 15 minutes or longer, without a success.",
+			targets:     []target{lines(q.sum(i.QueueFailing, by))},
 		},
 		{
-			title: "Ages", description: "The longest that an item has been ready, that a worker has held one, and that one has failed; unfinished is the sum over all workers.",
+			title: "Ages",
+			description: "The longest that an item has been ready, that a worker has held one, " +
+				"and that one has failed; unfinished is the sum over all workers.",
 			targets: []target{
 				lines(q.waiting(i, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
 				lines(q.highest(i.QueueLongestFailing, by), "longest failing"),
@@ -164,8 +203,9 @@ func saturation(q *queries, i catalog.Table) []panel {
 			},
 		},
 		{
-			title: "Items added", description: "Items that became ready, and those handed back after a failure.",
-			targets: []target{lines(q.rate(i.QueueAdds, rateInterval, by), "added"), lines(q.rate(i.QueueRetries, rateInterval, by), "retried")},
+			title:       "Items added",
+			description: "Items that became ready, and those handed back after a failure.",
+			targets:     []target{lines(q.rate(i.QueueAdds, rateInterval, by), "added"), lines(q.rate(i.QueueRetries, rateInterval, by), "retried")},
 		},
 	}
 }
@@ -174,11 +214,15 @@ func runs(q *queries, i catalog.Table) []panel {
 	by := []string{varController}
 	return []panel{
 		{
-			title: "Runs by result", description: "Runs (Jobs, workflows) that end per second, and how.", stacked: true,
-			targets: []target{lines(q.rate(i.Runs, rateInterval, []string{"result"}))},
+			title:       "Runs by result",
+			description: "Runs (Jobs, workflows) that end per second, and how.",
+			stacked:     true,
+			targets:     []target{lines(q.rate(i.Runs, rateInterval, []string{"result"}))},
 		},
 		{
-			title: "Run duration", description: "From the start of a run to its end. Without a run that ended there is none.",
+			title: "Run duration",
+			description: "From the start of a run to its end. Without a run that ended there " +
+				"is none.",
 			targets: []target{lines(q.quantile(0.5, i.RunDuration, rateInterval, by), "p50"), lines(q.quantile(0.95, i.RunDuration, rateInterval, by), "p95")},
 		},
 		{
@@ -186,11 +230,14 @@ func runs(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.sum(i.RunActive, by))},
 		},
 		{
-			title: "Vanished Jobs", description: "Jobs that were gone before their result was read.",
-			targets: []target{lines(q.rate(i.MissingJobs, rateInterval, by))},
+			title:       "Vanished Jobs",
+			description: "Jobs that were gone before their result was read.",
+			targets:     []target{lines(q.rate(i.MissingJobs, rateInterval, by))},
 		},
 		{
-			title: "Retention in effect", description: "How long a finished Job, a finished run and its logs are kept; 0 keeps them for good.",
+			title: "Retention in effect",
+			description: "How long a finished Job, a finished run and its logs are kept; 0 " +
+				"keeps them for good.",
 			targets: []target{
 				lines(q.highest(i.JobTTL, by), "Job"), lines(q.highest(i.RunRetention, by), "run"), lines(q.highest(i.LogRetention, by), "logs"),
 			},
@@ -201,15 +248,22 @@ func runs(q *queries, i catalog.Table) []panel {
 func eventsAndStatus(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "Events by result", description: "Emitted ones were written. Aggregated ones were counted in a series or suppressed, such as conflicts. Dropped ones are lost.", stacked: true,
+			title: "Events by result",
+			description: "Emitted ones were written. Aggregated ones were counted in a series " +
+				"or suppressed, such as conflicts. Dropped ones are lost.",
+			stacked: true,
 			targets: []target{lines(q.rate(i.Events, rateInterval, []string{"result"}))},
 		},
 		{
-			title: "Status commits by result", description: "Unchanged ones wrote nothing; conflicts, merges and errors show who else writes.", stacked: true,
+			title: "Status commits by result",
+			description: "Unchanged ones wrote nothing; conflicts, merges and errors show who " +
+				"else writes.",
+			stacked: true,
 			targets: []target{lines(q.rate(i.StatusWrites, rateInterval, []string{"result"}))},
 		},
 		{
-			title: "Status commit duration", description: "Of the commits that reached the API server, conflicts included.",
+			title:       "Status commit duration",
+			description: "Of the commits that reached the API server, conflicts included.",
 			targets: []target{
 				lines(q.quantile(0.5, i.StatusWriteDuration, rateInterval, []string{varController}), "p50"),
 				lines(q.quantile(0.99, i.StatusWriteDuration, rateInterval, []string{varController}), "p99"),
@@ -221,19 +275,24 @@ func eventsAndStatus(q *queries, i catalog.Table) []panel {
 func api(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "API requests by code", description: "Classes of status codes; 429 is the API server's own throttling.", stacked: true,
-			targets: []target{lines(q.rate(i.ClientRequests, rateInterval, []string{"code"}))},
+			title:       "API requests by code",
+			description: "Classes of status codes; 429 is the API server's own throttling.",
+			stacked:     true,
+			targets:     []target{lines(q.rate(i.ClientRequests, rateInterval, []string{"code"}))},
 		},
 		{
 			title: "API requests by resource", description: "Who is asked for most.", stacked: true,
 			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, []string{"verb", "group", "resource"}))},
 		},
 		{
-			title: "API request duration, p99", description: "Until the response headers, by verb; a watch until it is established.",
-			targets: []target{lines(q.quantile(0.99, i.ClientRequestDuration, rateInterval, []string{"verb"}))},
+			title:       "API request duration, p99",
+			description: "Until the response headers, by verb; a watch until it is established.",
+			targets:     []target{lines(q.quantile(0.99, i.ClientRequestDuration, rateInterval, []string{"verb"}))},
 		},
 		{
-			title: "Wait for the client's rate limiter", description: "Time that requests stood in the client's own queue: raise QPS and Burst if it is the delay.",
+			title: "Wait for the client's rate limiter",
+			description: "Time that requests stood in the client's own queue: raise QPS and " +
+				"Burst if it is the delay.",
 			targets: []target{
 				lines(q.quantile(0.5, i.ClientLimiterWait, rateInterval, nil), "p50"),
 				lines(q.quantile(0.99, i.ClientLimiterWait, rateInterval, nil), "p99"),
@@ -245,7 +304,9 @@ func api(q *queries, i catalog.Table) []panel {
 func state(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "Objects by condition", description: "Counted in the cache of one process: the greatest of the processes of one installation.",
+			title: "Objects by condition",
+			description: "Counted in the cache of one process: the greatest of the processes " +
+				"of one installation.",
 			targets: []target{lines(q.highest(i.Objects, []string{"kind", "condition", "status"}))},
 		},
 		{
@@ -253,22 +314,30 @@ func state(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.highest(i.Leader, []string{varInstance, "lease"}))},
 		},
 		{
-			title: "Age of the caches", description: "Time since a cache last got anything from the API server, of the process where it is greatest. It grows to a minute or, for a resource that nothing changes, to some minutes.",
+			title: "Age of the caches",
+			description: "Time since a cache last got anything from the API server, of the " +
+				"process where it is greatest. It grows to a minute or, for a resource that " +
+				"nothing changes, to some minutes.",
 			targets: []target{lines(q.highest(i.CacheAge, []string{"resource"}))},
 		},
 		{
-			title: "Processes", description: "Processes that Prometheus can scrape, of the jobs with such a controller.",
+			title: "Processes",
+			description: "Processes that Prometheus can scrape, of the jobs with such a " +
+				"controller.",
 			targets: []target{lines(q.upOf(i.Reconciles), "up")},
 		},
 		{
-			title: "Label values beyond the bound", description: "Values that were folded into \"other\" or left out since the processes started, because there are too many of them.",
+			title: "Label values beyond the bound",
+			description: "Values that were folded into \"other\" or left out since the " +
+				"processes started, because there are too many of them.",
 			targets: []target{lines(q.total(i.LabelOverflows, []string{"label"}))},
 		},
 	}
 }
 
 func processes(q *queries, i catalog.Table) []panel {
-	p, by := ofProcess(), []string{varInstance}
+	p := ofProcess()
+	by := []string{varInstance}
 	cpu := q.rate(p.cpu, rateInterval, targetOf(by))
 	cpu.unit = unitCount
 	panels := []panel{
@@ -277,21 +346,24 @@ func processes(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(cpu)},
 		},
 		{
-			title: "Memory", description: "Resident memory, by process. Compare it with the limit of the container.",
-			targets: []target{lines(q.sum(p.memory, targetOf(by)))},
+			title:       "Memory",
+			description: "Resident memory, by process. Compare it with the limit of the container.",
+			targets:     []target{lines(q.sum(p.memory, targetOf(by)))},
 		},
 		{
 			title: "Goroutines", description: "A number that only grows is a leak.",
 			targets: []target{lines(q.sum(p.goroutines, targetOf(by)))},
 		},
 		{
-			title: "Restarts", description: "How often a process began again under its address, in the time shown.",
-			targets: []target{lines(q.restarts(wholeRange, targetOf(by)))},
+			title:       "Restarts",
+			description: "How often a process began again under its address, in the time shown.",
+			targets:     []target{lines(q.restarts(wholeRange, targetOf(by)))},
 		},
 	}
 	for n := range panels {
 		t := &panels[n].targets[0]
-		t.expr, t.legend = q.ofControllers(t.expr, i), "{{"+varInstance+"}}"
+		t.expr = q.ofControllers(t.expr, i)
+		t.legend = "{{" + varInstance + "}}"
 	}
 	return panels
 }

@@ -56,8 +56,10 @@ func New(o Options) (*Endpoint, error) {
 	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	e := &Endpoint{
-		MeterProvider: provider{sdk, timeout}, sdk: sdk, collector: convert.New(reader, o.ScopeLabels),
-		errors: &errorLog{onError: o.OnError}, timeout: timeout,
+		MeterProvider: provider{sdk, timeout},
+		sdk:           sdk,
+		collector:     convert.New(reader, o.ScopeLabels),
+		errors:        &errorLog{onError: o.OnError}, timeout: timeout,
 	}
 	for _, g := range o.Gatherers {
 		e.gatherers = append(e.gatherers, &gatherer{Gatherer: g})
@@ -159,9 +161,11 @@ func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
 	for k, v := range o.Resource {
 		attrs = append(attrs, attribute.String(k, v))
 	}
-	filter, view := exemplar.AlwaysOffFilter, noExemplars
+	filter := exemplar.AlwaysOffFilter
+	view := noExemplars
 	if o.Exemplars {
-		filter, view = exemplar.TraceBasedFilter, newestPerBucket
+		filter = exemplar.TraceBasedFilter
+		view = newestPerBucket
 	}
 	opts := []sdkmetric.Option{
 		sdkmetric.WithReader(reader),

@@ -40,9 +40,11 @@ func (l *errorLog) Println(v ...any) {
 
 // family is the counter.
 func (l *errorLog) family() *dto.MetricFamily {
-	name, help := "promhttp_metric_handler_errors_total", "Total number of internal errors encountered by the promhttp metric handler."
+	name := "promhttp_metric_handler_errors_total"
+	help := "Total number of internal errors encountered by the promhttp metric handler."
 	counter := func(cause string, n uint64) *dto.Metric {
-		label, value := "cause", float64(n)
+		label := "cause"
+		value := float64(n)
 		return &dto.Metric{Label: []*dto.LabelPair{{Name: &label, Value: &cause}}, Counter: &dto.Counter{Value: &value}}
 	}
 	return &dto.MetricFamily{Name: &name, Help: &help, Type: dto.MetricType_COUNTER.Enum(), Metric: []*dto.Metric{

@@ -88,12 +88,16 @@ func (r *reservoir) Offer(ctx context.Context, t time.Time, v exemplar.Value, _ 
 		n = float64(v.Int64())
 	}
 	bucket := int32(sort.SearchFloat64s(r.bounds, n)) //nolint:gosec // there are not that many bounds
-	k, at := r.of(bucket), t.UnixNano()
+	k := r.of(bucket)
+	at := t.UnixNano()
 	if since := at - k.at; since >= 0 && since < stays {
 		return
 	}
 	span := trace.SpanContextFromContext(ctx)
-	k.trace, k.span, k.at, k.value = span.TraceID(), span.SpanID(), at, v
+	k.trace = span.TraceID()
+	k.span = span.SpanID()
+	k.at = at
+	k.value = v
 }
 
 // of returns the place of a bucket's exemplar.
@@ -116,7 +120,8 @@ func (r *reservoir) Collect(dest *[]exemplar.Exemplar) {
 	for i, k := range r.kept {
 		all[i] = exemplar.Exemplar{
 			Time: time.Unix(0, k.at), Value: k.value,
-			TraceID: append(all[i].TraceID[:0], k.trace[:]...), SpanID: append(all[i].SpanID[:0], k.span[:]...),
+			TraceID: append(all[i].TraceID[:0], k.trace[:]...),
+			SpanID:  append(all[i].SpanID[:0], k.span[:]...),
 		}
 	}
 	*dest = all

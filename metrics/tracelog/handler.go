@@ -147,7 +147,8 @@ func part(attrs []slog.Attr) (ids, rest []slog.Attr) {
 			ids = append(ids, a)
 		case hasID(a):
 			inner, others := part(a.Value.Resolve().Group())
-			ids, rest = append(ids, inner...), append(rest, others...)
+			ids = append(ids, inner...)
+			rest = append(rest, others...)
 		default:
 			rest = append(rest, a)
 		}

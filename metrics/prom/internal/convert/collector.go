@@ -147,7 +147,8 @@ func (c *Collector) Read(ctx context.Context) (Page, error) {
 // add puts a sample into the page.
 func (c *Collector) add(p *Page, f *family, s *sample) {
 	if f.turn != c.turn {
-		f.turn, f.samples = c.turn, f.samples[:0]
+		f.turn = c.turn
+		f.samples = f.samples[:0]
 	}
 	f.samples = append(f.samples, s)
 	p.Metrics = append(p.Metrics, s)
@@ -175,8 +176,10 @@ func (c *Collector) targetInfo(p *Page) {
 		c.info = &instrument{family: f, series: map[attribute.Distinct]*series{}}
 	}
 	if s := c.seriesOf(p, c.info, *c.data.Resource.Set()); s != nil {
-		one, m := 1.0, &sample{series: s}
-		m.metric.Label, m.metric.Gauge = s.labels, &dto.Gauge{Value: &one}
+		one := 1.0
+		m := &sample{series: s}
+		m.metric.Label = s.labels
+		m.metric.Gauge = &dto.Gauge{Value: &one}
 		c.add(p, c.info.family, m)
 	}
 }
@@ -238,7 +241,8 @@ func (c *Collector) newInstrument(scope instrumentation.Scope, m metricdata.Metr
 		c.families[name] = i.family
 	}
 	if i.family.kind != k {
-		i.err = fmt.Errorf("metrics/prom: the instrument %q of %q is a %s, but %s is a %s already", m.Name, scope.Name, k, name, i.family.kind)
+		i.err = fmt.Errorf("metrics/prom: the instrument %q of %q is a %s, but %s is a %s "+
+			"already", m.Name, scope.Name, k, name, i.family.kind)
 	}
 	if c.scopeLabels {
 		i.labels = []string{"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}

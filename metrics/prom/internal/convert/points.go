@@ -28,7 +28,10 @@ func (s *sample) Desc() *prometheus.Desc { return s.series.desc }
 
 // Write hands out the metric.
 func (s *sample) Write(out *dto.Metric) error {
-	out.Label, out.Counter, out.Gauge, out.Histogram = s.metric.Label, s.metric.Counter, s.metric.Gauge, s.metric.Histogram
+	out.Label = s.metric.Label
+	out.Counter = s.metric.Counter
+	out.Gauge = s.metric.Gauge
+	out.Histogram = s.metric.Histogram
 	return nil
 }
 
@@ -46,7 +49,8 @@ func numbers[N int64 | float64](c *Collector, p *Page, i *instrument, k dto.Metr
 	if !i.usable(p) {
 		return
 	}
-	samples, values := make([]sample, len(points)), make([]float64, len(points))
+	samples := make([]sample, len(points))
+	values := make([]float64, len(points))
 	var counters []dto.Counter
 	var gauges []dto.Gauge
 	if k == isCounter {
@@ -60,7 +64,9 @@ func numbers[N int64 | float64](c *Collector, p *Page, i *instrument, k dto.Metr
 			continue
 		}
 		m := &samples[n]
-		m.series, m.metric.Label, values[n] = s, s.labels, float64(point.Value)
+		m.series = s
+		m.metric.Label = s.labels
+		values[n] = float64(point.Value)
 		if k == isCounter {
 			counters[n].Value = &values[n]
 			m.metric.Counter = &counters[n]
@@ -78,7 +84,8 @@ func histograms[N int64 | float64](c *Collector, p *Page, i *instrument, points 
 	if !i.usable(p) {
 		return
 	}
-	samples, dtos := make([]sample, len(points)), make([]dto.Histogram, len(points))
+	samples := make([]sample, len(points))
+	dtos := make([]dto.Histogram, len(points))
 	for n, point := range points {
 		s := c.seriesOf(p, i, point.Attributes)
 		if s == nil {
@@ -87,19 +94,26 @@ func histograms[N int64 | float64](c *Collector, p *Page, i *instrument, points 
 		if !slices.Equal(s.bounds, point.Bounds) {
 			s.bounds = slices.Clone(point.Bounds)
 		}
-		h, count, sum := &dtos[n], point.Count, float64(point.Sum)
-		h.SampleCount, h.SampleSum = &count, &sum
+		h := &dtos[n]
+		count := point.Count
+		sum := float64(point.Sum)
+		h.SampleCount = &count
+		h.SampleSum = &sum
 		h.Bucket = make([]*dto.Bucket, len(s.bounds))
-		buckets, counts := make([]dto.Bucket, len(s.bounds)), make([]uint64, len(s.bounds))
+		buckets := make([]dto.Bucket, len(s.bounds))
+		counts := make([]uint64, len(s.bounds))
 		var cumulative uint64
 		for b := range s.bounds {
 			cumulative += point.BucketCounts[b]
 			counts[b] = cumulative
-			buckets[b].UpperBound, buckets[b].CumulativeCount = &s.bounds[b], &counts[b]
+			buckets[b].UpperBound = &s.bounds[b]
+			buckets[b].CumulativeCount = &counts[b]
 			h.Bucket[b] = &buckets[b]
 		}
 		m := &samples[n]
-		m.series, m.metric.Label, m.metric.Histogram = s, s.labels, h
+		m.series = s
+		m.metric.Label = s.labels
+		m.metric.Histogram = h
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
@@ -122,7 +136,8 @@ func natives[N int64 | float64](c *Collector, p *Page, i *instrument, points []m
 			continue
 		}
 		if point.Scale < coarsestScale {
-			p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
+			p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s: the scale is %d, "+
+				"and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
 			continue
 		}
 		by := max(0, point.Scale-finestScale)
@@ -138,7 +153,8 @@ func natives[N int64 | float64](c *Collector, p *Page, i *instrument, points []m
 			continue
 		}
 		m := &sample{series: s}
-		m.metric.Label, m.metric.Histogram = s.labels, out.GetHistogram()
+		m.metric.Label = s.labels
+		m.metric.Histogram = out.GetHistogram()
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
@@ -161,7 +177,8 @@ func attach[N int64 | float64](c *Collector, p *Page, m *sample, exemplars []met
 	if len(exemplars) == 0 {
 		return
 	}
-	all, err := make([]prometheus.Exemplar, len(exemplars)), error(nil)
+	all := make([]prometheus.Exemplar, len(exemplars))
+	var err error
 	for n, e := range exemplars {
 		labels := prometheus.Labels{}
 		for _, kv := range e.FilteredAttributes {

@@ -38,7 +38,8 @@ func (c *Collector) pairs(attrs attribute.Set) (labels, values []string, err err
 // seriesOf returns the series of attributes, or nil after it noted the reason.
 func (c *Collector) seriesOf(p *Page, i *instrument, attrs attribute.Set) *series {
 	if i.turn != c.turn {
-		i.turn, i.points = c.turn, 0
+		i.turn = c.turn
+		i.points = 0
 	}
 	i.points++
 	s, ok := i.series[attrs.Equivalent()]
