@@ -153,7 +153,6 @@ func someSearches() []search {
 		return some
 	}
 	return append(some,
-		search{usual, budget{acts: 2, restores: 1}},
 		search{usual, budget{crashes: 1, faults: 1, switches: 2}},
 		search{usual, budget{acts: 1, switches: 2}},
 		search{usual, budget{crashes: 1, faults: 1, acts: 1, switches: 1}},

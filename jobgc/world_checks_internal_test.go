@@ -146,7 +146,8 @@ func (w *world) checkEnd(r *simReplica) {
 func (w *world) checkNewest(r *simReplica) {
 	m := w.rules.machine(r.m)
 	job := m.found.job
-	if m.ended || r.newest.job == 0 || indexOf(job.uid) != r.newest.job {
+	other := r.newest.job == 0 || indexOf(job.uid) != r.newest.job
+	if m.ended || other || w.jobs[r.newest.job].foreign {
 		return
 	}
 	if r.newest.finished != (job.state == Finished) || r.newest.deleting != job.deleting {

@@ -39,6 +39,9 @@ func (w *world) forget() {
 			w.replicas[n].freed.remove(i)
 			w.replicas[n].said.remove(i)
 			w.replicas[n].lost.remove(i)
+			if indexOf(w.rules.shown.values[w.replicas[n].sent].uid) == i {
+				w.replicas[n].sent = 0
+			}
 			w.replicas[n].lately.remove(i)
 		}
 	}
