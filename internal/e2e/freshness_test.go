@@ -111,12 +111,12 @@ func newProxy(t *testing.T, server string) *proxy {
 				continue
 			}
 			connections.Go(func() {
-				defer far.Close()
 				_, _ = io.Copy(far, near)
+				_ = far.Close()
 			})
 			connections.Go(func() {
-				defer near.Close()
 				_, _ = io.Copy(gated{near, p}, far)
+				_ = near.Close()
 			})
 		}
 	})
