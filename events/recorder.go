@@ -35,6 +35,8 @@ type Recorder struct {
 	controller string
 }
 
+var _ Emitter = (*Recorder)(nil)
+
 // New returns a Recorder that writes to sink as controller, which becomes the
 // reportingController of its Events: a qualified name such as
 // "agents.example.com/agentrun". It starts nothing: events are kept, within

@@ -55,6 +55,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
+var _ events.Emitter = (*Recorder)(nil)
+
 // A Recorder keeps what is recorded. The zero value is ready to use; it must
 // not be copied.
 type Recorder struct {

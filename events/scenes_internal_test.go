@@ -1,0 +1,274 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxSceneLines is how long a scene may be: one screen.
+const maxSceneLines = 60
+
+// TestScenes plays the scenes in testdata/scenes. Each shows one rule of a
+// book: what is recorded, and which requests follow when. After each command
+// the accounts of the book balance and the caps hold. With -rewrite the test
+// writes the output into the scenes.
+//
+// The commands are:
+//
+//   - book: a new one, with objects=, series=, writes= (a minute), total= (a
+//     second), retry=, groups=events or core
+//   - fail: an object fails, with a reason, text=, and maybe terminal, conflict,
+//     gen=, times=, by= (the controller)
+//   - event: a Normal or Warning about an object, with a reason, text=, times=
+//   - many: fail for the objects of a namespace with numbers from= to to=
+//   - recover, forget: as the methods of a Recorder
+//   - server: its answer to a namespace, an API group or all, maybe times=
+//   - at: time passes until then. Each request has its answer immediately, or
+//     after the time that "server takes=" says
+//   - hold: requests stay under way; answer: gives the first one its answer
+//   - flush, unflush, close: as the book's methods
+//   - count: requests are counted and not shown; counted: how many there were
+//   - stats: the accounts of the book
+func TestScenes(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenes/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(name, func(t *testing.T) {
+			s := &scene{world: newWorld(sceneBounds())}
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				t.Helper()
+				s.out.Reset()
+				s.do(t, d)
+				s.run(s.now, s.show)
+				require.Empty(t, s.check(), d.Pos)
+				return s.out.String()
+			})
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.True(t, bytes.HasPrefix(text, []byte("# ")), "begin with a comment that states the rule")
+			assert.LessOrEqual(t, bytes.Count(text, []byte("\n")), maxSceneLines, "make two scenes of it")
+		})
+	}
+}
+
+// A scene is a world and what it shows.
+type scene struct {
+	*world
+
+	out      strings.Builder
+	isHidden bool
+	requests int
+}
+
+// replies are the answers by the names that scenes give them.
+var replies = map[string]reply{ //nolint:gochecknoglobals // it is constant
+	"ok": written, "taken": nameTaken, "expired": eventGone, "422": rejected, "gone": namespaceGone, "403": groupDenied,
+	"absent": groupAbsent, "500": namespaceFails, "503": serverFails, "none": interrupted,
+}
+
+func (s *scene) do(t *testing.T, d *datadriven.TestData) {
+	t.Helper()
+	switch d.Cmd {
+	case "book":
+		s.world = newWorld(s.boundsOf(t, d))
+	case "fail":
+		s.fail(t, d, d.CmdArgs[0].Key)
+	case "many":
+		for i := number(t, d, "from", 0); i < number(t, d, "to", 0); i++ {
+			s.fail(t, d, fmt.Sprintf("%s/run-%d", d.CmdArgs[0].Key, i))
+		}
+	case "event":
+		s.repeat(t, d, d.CmdArgs[0].Key, occurrence{identity: identity{eventtype: d.CmdArgs[1].Key, reason: d.CmdArgs[2].Key}})
+	case "recover":
+		namespace, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
+		o := occurrence{identity: identity{controller: text(d, "by", "runs"), eventtype: "Normal", reason: Recovered, action: reconcile}, kind: recovery}
+		o.key = key{kind: "Run", namespace: namespace, name: name}
+		s.recovered(s.now, &o)
+	case "forget":
+		namespace, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
+		s.forget(s.now, key{kind: "Run", namespace: namespace, name: name})
+	case "at":
+		until, err := time.ParseDuration(d.CmdArgs[0].Key)
+		require.NoError(t, err)
+		s.run(instant(1).add(until), s.show)
+	case "flush":
+		s.flush(s.now, 1)
+	case "unflush":
+		s.flush(s.now, -1)
+	case "close":
+		s.close()
+	default:
+		s.doServer(t, d)
+	}
+}
+
+func (s *scene) doServer(t *testing.T, d *datadriven.TestData) {
+	t.Helper()
+	switch d.Cmd {
+	case "server":
+		s.serve(t, d)
+	case "hold":
+		s.isHeld = true
+	case "answer":
+		s.isHeld = len(s.held) > 1
+		req := s.held[0]
+		s.held = s.held[1:]
+		s.end(req, replies[d.CmdArgs[0].Key], s.show)
+	case "count":
+		s.isHidden = true
+		s.requests = 0
+	case "counted":
+		fmt.Fprintf(&s.out, "%d requests, %d Events, %d objects, %d namespaces\n", s.requests, len(s.stored), len(s.objects), len(s.namespaces))
+		s.requests = 0
+	case "stats":
+		s.showStats()
+	default:
+		d.Fatalf(t, "no such command: %s", d.Cmd)
+	}
+}
+
+func text(d *datadriven.TestData, name, without string) string {
+	for _, arg := range d.CmdArgs {
+		if arg.Key == name && len(arg.Vals) > 0 {
+			return arg.Vals[0]
+		}
+	}
+	return without
+}
+
+func number(t *testing.T, d *datadriven.TestData, name string, without int) int {
+	t.Helper()
+	n, err := strconv.Atoi(text(d, name, strconv.Itoa(without)))
+	require.NoError(t, err, d.Pos)
+	return n
+}
+
+func (s *scene) boundsOf(t *testing.T, d *datadriven.TestData) bounds {
+	t.Helper()
+	b := sceneBounds()
+	b.objects = number(t, d, "objects", b.objects)
+	b.series = number(t, d, "series", b.series)
+	writes := number(t, d, "writes", 5)
+	b.perObject = perMinute(writes)
+	b.pause = time.Minute / time.Duration(writes)
+	b.total = perSecond(float64(number(t, d, "total", 20)), 5)
+	switch text(d, "groups", "") {
+	case "events":
+		b.groups = onlyEvents
+	case "core":
+		b.groups = onlyCore
+	}
+	return b
+}
+
+func (s *scene) fail(t *testing.T, d *datadriven.TestData, object string) {
+	t.Helper()
+	o := occurrence{identity: identity{eventtype: corev1.EventTypeWarning, reason: d.CmdArgs[1].Key, action: reconcile}, kind: failure}
+	o.terminal = d.HasArg("terminal")
+	if d.HasArg("conflict") {
+		o.kind = conflict
+	}
+	s.repeat(t, d, object, o)
+}
+
+func (s *scene) repeat(t *testing.T, d *datadriven.TestData, object string, o occurrence) {
+	t.Helper()
+	namespace, name, _ := strings.Cut(object, "/")
+	o.controller = text(d, "by", "")
+	o.text = text(d, "text", "away")
+	o.generation = int64(number(t, d, "gen", 0))
+	every, err := time.ParseDuration(text(d, "every", "0s"))
+	require.NoError(t, err)
+	for i := range number(t, d, "times", 1) {
+		again := o
+		again.text = strings.ReplaceAll(o.text, "#", strconv.Itoa(i))
+		s.occur(again, namespace, name)
+		if every > 0 {
+			s.run(s.now.add(every), s.show)
+		}
+	}
+}
+
+func (s *scene) serve(t *testing.T, d *datadriven.TestData) {
+	t.Helper()
+	if d.HasArg("takes") {
+		took, err := time.ParseDuration(text(d, "takes", ""))
+		require.NoError(t, err)
+		s.took = took
+		return
+	}
+	who := strings.ReplaceAll(d.CmdArgs[0].Key, ":", " ")
+	s.answers[who] = replies[d.CmdArgs[1].Key]
+	delete(s.few, who)
+	if d.HasArg("times") {
+		s.few[who] = number(t, d, "times", 1)
+	}
+}
+
+// show writes down a request and its answer.
+func (s *scene) show(req *write, got reply) {
+	s.requests++
+	if s.isHidden {
+		return
+	}
+	verb := "create"
+	note := ""
+	if req.draft == nil {
+		verb = "update"
+	} else {
+		note = " " + req.draft.text
+	}
+	if req.core {
+		verb = "core " + verb
+	}
+	count := ""
+	if req.count > 1 {
+		count = fmt.Sprint(" x", req.count)
+	}
+	said := ""
+	if got != written {
+		said = " → " + nameOf(got)
+	}
+	if s.isHeld && got == interrupted {
+		said = " ..."
+	}
+	ref := req.object.ref
+	fmt.Fprintf(&s.out, "%v %s %s/%s %s%s%s%s\n", s.now.since(1).Round(time.Millisecond), verb, ref.Namespace, ref.Name, req.series.reason, note, count, said)
+}
+
+func nameOf(got reply) string {
+	for name, r := range replies {
+		if r == got {
+			return name
+		}
+	}
+	return "?"
+}
+
+func (s *scene) showStats() {
+	st := s.stats
+	fmt.Fprintf(&s.out, "recorded %d = written %d + coalesced %d + suppressed %d + pending %d", st.Recorded, st.Written, st.Coalesced, st.Suppressed, st.Pending)
+	for _, cause := range []string{LostQueueFull, LostExpired, LostRejected, LostForbidden, LostNamespaceGone, LostShutdown} {
+		if l := s.losses[cause]; l != nil {
+			fmt.Fprintf(&s.out, " + %s %d", cause, l.total)
+		}
+	}
+	fmt.Fprintf(&s.out, "\nunread %d, retried %d, evicted %d\n", st.Unread, st.Retried, st.Evicted)
+}

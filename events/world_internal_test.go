@@ -1,0 +1,177 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A world is a book, a clock, and an API server that answers as it is told.
+type world struct {
+	*book
+
+	now      instant
+	pick     uint64           // the next random number
+	answers  map[string]reply // of the server, by "namespace", "group" or "namespace group"; empty is written
+	few      map[string]int   // how many of these answers are left; none where they go on
+	took     time.Duration    // by each request
+	isHeld   bool             // requests stay under way until they are answered
+	held     []*write         // requests that are under way
+	sent     []sent
+	stored   map[int64]int64 // the counts of Events, by number
+	problems []string
+}
+
+// sent is a request that was made.
+type sent struct {
+	key key
+	at  instant
+}
+
+// maxInstants is how often the book may ask for attention in one run.
+const maxInstants = 200_000
+
+func newWorld(b bounds) *world {
+	return &world{book: newBook(b), now: 1, answers: map[string]reply{}, few: map[string]int{}, stored: map[int64]int64{}}
+}
+
+func sceneBounds() bounds {
+	return bounds{
+		objects:   8192,
+		series:    maxReasons,
+		perObject: perMinute(5),
+		total:     perSecond(20, 5),
+		pace:      perSecond(10, 1),
+		pause:     12 * time.Second,
+		longest:   longestQuiet,
+		retry:     retryTimeout,
+		namespace: "default",
+	}
+}
+
+// occurrence returns one of an object: its kind, its type, its reason and its
+// text.
+func (w *world) occur(o occurrence, namespace, name string) {
+	ref := corev1.ObjectReference{APIVersion: "v1", Kind: "Run", Namespace: namespace, Name: name}
+	o.key = keyOf(&ref)
+	o.controller = cmp.Or(o.controller, "runs")
+	o.action = cmp.Or(o.action, o.reason)
+	w.pick++
+	if w.record(w.now, w.pick, &o) {
+		return
+	}
+	o.ref = &ref
+	if !w.record(w.now, w.pick, &o) {
+		w.problems = append(w.problems, "an object with a reference was not recorded")
+	}
+}
+
+// run lets time pass. It calls each for each request, with its answer.
+func (w *world) run(until instant, each func(*write, reply)) {
+	for range maxInstants {
+		req, at := w.next(w.now, int64(w.now))
+		if req != nil {
+			w.begin(req, each)
+			continue
+		}
+		if at <= w.now {
+			w.problems = append(w.problems, fmt.Sprintf("next asks again at %v, which is over", at.since(1)))
+			return
+		}
+		if at > until {
+			w.now = max(w.now, until)
+			return
+		}
+		w.now = at
+	}
+	w.problems = append(w.problems, "the book does not come to rest")
+}
+
+func (w *world) begin(req *write, each func(*write, reply)) {
+	w.sent = append(w.sent, sent{keyOf(&req.object.ref), w.now})
+	if w.isHeld {
+		w.held = append(w.held, req)
+		each(req, interrupted)
+		return
+	}
+	w.now = w.now.add(w.took)
+	w.end(req, w.answer(req), each)
+}
+
+// end gives req its answer.
+func (w *world) end(req *write, got reply, each func(*write, reply)) {
+	number := req.number
+	if got == written {
+		w.stored[number] = req.count
+	}
+	each(req, got)
+	w.done(w.now, req, answer{reply: got, why: "the server says why"})
+}
+
+// answer returns what the server says to req.
+func (w *world) answer(req *write) reply {
+	group := "events"
+	if req.core {
+		group = "core"
+	}
+	name := req.object.namespace.name
+	for _, who := range []string{name + " " + group, name, group, "all"} {
+		got, ok := w.answers[who]
+		if !ok {
+			continue
+		}
+		n, isFew := w.few[who]
+		if isFew && n == 0 {
+			continue
+		}
+		if isFew {
+			w.few[who]--
+		}
+		return got
+	}
+	return written
+}
+
+// check returns what is wrong: in the book, and with the caps.
+func (w *world) check() []string {
+	problems := slices.Concat(w.problems, w.wrong())
+	byObject := map[key][]instant{}
+	for _, s := range w.sent {
+		byObject[s.key] = append(byObject[s.key], s.at)
+	}
+	n := w.perMinute()
+	for _, k := range slices.SortedFunc(maps.Keys(byObject), func(a, b key) int { return cmp.Compare(a.name, b.name) }) {
+		at := byObject[k]
+		for i := n; i < len(at); i++ {
+			if at[i].since(at[i-n]) < time.Minute {
+				problems = append(problems, fmt.Sprintf("%d requests about %s within a minute", n+1, k.name))
+				break
+			}
+		}
+	}
+	total := w.bounds.total
+	for i := total.burst; i < len(w.sent); i++ {
+		span := w.sent[i].at.since(w.sent[i-total.burst].at)
+		if span+time.Microsecond < total.interval {
+			problems = append(problems, fmt.Sprintf("%d requests within %v", total.burst+1, span))
+			break
+		}
+	}
+	return problems
+}
+
+// perMinute returns the cap of an object, of which its limit is made.
+func (w *world) perMinute() int {
+	for n := 1; ; n++ {
+		if perMinute(n) == w.bounds.perObject {
+			return n
+		}
+	}
+}
