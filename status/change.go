@@ -26,6 +26,7 @@ type change struct {
 	heartbeat  time.Duration // 0 for none
 	generation int64         // as read when the reconcile began
 	unkept     *unkept
+	values     values
 
 	before side // after a conflict, the stored object
 	after  side // plan makes its content the one to store
@@ -46,6 +47,7 @@ type side struct {
 // open finds the status of both objects. It refuses two objects that are not
 // versions of one.
 func (c *change) open(before, after Object) error {
+	c.values = values{}
 	var err error
 	c.before.document, err = open("before", before)
 	if err != nil {
@@ -73,11 +75,11 @@ func (c *change) begin() (idle bool, err error) {
 	if isIdle && !c.before.hasMark(c.names.Conditions) {
 		return true, c.refusePending()
 	}
-	err = c.before.read(c.names.Conditions)
+	err = c.read(&c.before)
 	if err != nil {
 		return false, err
 	}
-	err = c.after.read(c.names.Conditions)
+	err = c.read(&c.after)
 	if err != nil {
 		return false, err
 	}
@@ -86,9 +88,9 @@ func (c *change) begin() (idle bool, err error) {
 	return false, nil
 }
 
-// read decodes the status.
-func (s *side) read(listName string) error {
-	content, err := s.decode(listName)
+// read decodes the status of a side.
+func (c *change) read(s *side) error {
+	content, err := s.decode(c.names.Conditions, c.values)
 	s.content = content
 	return err
 }
@@ -266,7 +268,7 @@ func (c *change) rebase(reply Object) error {
 	if err != nil {
 		return err
 	}
-	err = c.before.read(c.names.Conditions)
+	err = c.read(&c.before)
 	if err != nil {
 		return err
 	}
@@ -301,7 +303,7 @@ func (c *change) adopt(reply Object) error {
 		return err
 	}
 	stored := side{document: document}
-	err = stored.read(c.names.Conditions)
+	err = c.read(&stored)
 	if err != nil {
 		return err
 	}

@@ -18,23 +18,28 @@ type content struct {
 }
 
 // decode reads the status of d. listName is the field of the conditions.
-func (d *document) decode(listName string) (content, error) {
-	fields, err := d.encodedFields()
+func (d *document) decode(listName string, known values) (content, error) {
+	encoded, err := d.encodedFields()
 	if err != nil {
 		return content{}, err
 	}
-	_, hasList := fields[listName]
-	canonical(fields)
-	c := content{fields: fields}
-	value, hasValue := fields[listName]
+	c := content{fields: make(map[string]any, len(encoded))}
+	for name, raw := range encoded {
+		value := known.decode(raw)
+		if value != nil {
+			c.fields[name] = value
+		}
+	}
 	if listName == absent {
 		return c, nil
 	}
+	value, hasValue := c.fields[listName]
 	if !hasValue {
-		c.conditions.isSet = hasList && d.isTyped() // without omitempty, a nil list is null
+		_, isNull := encoded[listName]
+		c.conditions.isSet = isNull && d.isTyped() // without omitempty, a nil list is null
 		return c, nil
 	}
-	delete(fields, listName)
+	delete(c.fields, listName)
 	c.conditions.isSet = true
 	c.conditions.items, err = conditionsOf(d.field(listName), value)
 	if err != nil {
@@ -43,18 +48,16 @@ func (d *document) decode(listName string) (content, error) {
 	return c, nil
 }
 
-// encodedFields are the fields of the status as encoding/json reads them.
-func (d *document) encodedFields() (map[string]any, error) {
-	fields := map[string]any{}
+// encodedFields are the fields of the status as encoding/json writes them.
+func (d *document) encodedFields() (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
 	if !d.isTyped() {
 		for name, value := range d.status {
 			raw, err := json.Marshal(value)
 			if err != nil {
 				return nil, fmt.Errorf("status: status.%s: %w", name, err)
 			}
-			var decoded any
-			_ = utiljson.Unmarshal(raw, &decoded) // cannot fail, because encoding/json wrote it
-			fields[name] = decoded
+			fields[name] = raw
 		}
 		return fields, nil
 	}
@@ -65,10 +68,37 @@ func (d *document) encodedFields() (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("status: the status: want an object: %w", err)
 	}
-	if fields == nil {
-		fields = map[string]any{} // the status encodes itself as null
+	return fields, nil // nil if the status encodes itself as null
+}
+
+// values are JSON values by their texts. Before, after and the reply have most
+// of them in common: each is decoded once, and none is changed.
+type values map[string]any
+
+// decode returns the JSON value of raw, which encoding/json wrote.
+func (v values) decode(raw json.RawMessage) any {
+	value, isKnown := v[string(raw)]
+	if isKnown {
+		return value
 	}
-	return fields, nil
+	value = v.decodeNew(raw)
+	v[string(raw)] = value
+	return value
+}
+
+// decodeNew decodes the items of a list one by one: of a list of conditions,
+// one changes at a time.
+func (v values) decodeNew(raw json.RawMessage) any {
+	if raw[0] != '[' {
+		return decode(raw)
+	}
+	var items []json.RawMessage
+	_ = utiljson.Unmarshal(raw, &items) // cannot fail, because encoding/json wrote it
+	list := make([]any, len(items))
+	for i, item := range items {
+		list[i] = v.decode(item)
+	}
+	return list
 }
 
 // tree is the whole status as JSON.
