@@ -78,7 +78,7 @@ type scene struct {
 }
 
 // replies are the answers by the names that scenes give them.
-var replies = map[string]reply{ //nolint:gochecknoglobals // it is constant
+var replies = map[string]reply{
 	"ok": written, "taken": nameTaken, "expired": eventGone, "422": rejected, "gone": namespaceGone, "403": groupDenied,
 	"absent": groupAbsent, "500": namespaceFails, "503": serverFails, "none": interrupted,
 }

@@ -35,14 +35,22 @@ type EnvNames struct {
 // JANGAR_CONTROLLER_EVENTS_ENABLED, JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
 // and POD_NAME.
 func JangarNames() EnvNames {
-	return EnvNames{Enabled: "JANGAR_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME"}
+	return EnvNames{
+		Enabled:         "JANGAR_CONTROLLER_EVENTS_ENABLED",
+		WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
+		Instance:        "POD_NAME",
+	}
 }
 
 // AgentsNames returns the names that proompteng's Agents service uses:
 // AGENTS_CONTROLLER_EVENTS_ENABLED, AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
 // and POD_NAME.
 func AgentsNames() EnvNames {
-	return EnvNames{Enabled: "AGENTS_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME"}
+	return EnvNames{
+		Enabled:         "AGENTS_CONTROLLER_EVENTS_ENABLED",
+		WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
+		Instance:        "POD_NAME",
+	}
 }
 
 // FromEnv reads Disabled, WritesPerMinute and Instance. Pass os.LookupEnv as
@@ -54,12 +62,15 @@ func AgentsNames() EnvNames {
 // The other options have no variable: set them on the result, such as Scheme.
 // Zero in an option means its default. If you read an option from your own
 // variable, treat 0 as an error.
-func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (events.Options, error) {
+func FromEnv(
+	lookup func(name string) (value string, set bool), names EnvNames,
+) (events.Options, error) {
 	if lookup == nil {
 		return events.Options{}, errors.New("events/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return events.Options{}, errors.New("events/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return events.Options{}, errors.New("events/settings: fromEnv: names is empty; " +
+			"pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var errs []error
 	enabled, err := env.Bool(lookup, names.Enabled, true)
@@ -73,5 +84,9 @@ func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) 
 	if err := errors.Join(errs...); err != nil {
 		return events.Options{}, err
 	}
-	return events.Options{Disabled: !enabled, WritesPerMinute: n, Instance: env.String(lookup, names.Instance)}, nil
+	return events.Options{
+		Disabled:        !enabled,
+		WritesPerMinute: n,
+		Instance:        env.String(lookup, names.Instance),
+	}, nil
 }

@@ -1,0 +1,87 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestFor_SharesEverythingButTheName: the cap of an object holds for both, and
+// each controller has its own failures.
+func TestFor_SharesEverythingButTheName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		other, err := rec.For("agents.example.com/other")
+		require.NoError(t, err)
+		for range 10 {
+			rec.Failure(object("a"), errAway)
+			other.Failure(object("a"), errAway)
+		}
+		other.Failure(object("a"), nil)
+		time.Sleep(time.Minute)
+		by := map[string][]string{}
+		for _, ev := range s.all() {
+			by[ev.ReportingController] = append(by[ev.ReportingController], ev.Reason)
+		}
+		assert.Equal(t, map[string][]string{
+			controller:                 {events.InternalError},
+			"agents.example.com/other": {events.InternalError, events.Recovered},
+		}, by)
+		assertCap(t, s, 5)
+		require.NoError(t, stop())
+		assert.Equal(t, rec.Stats(), other.Stats())
+		assertAccounts(t, rec)
+	})
+}
+
+func TestFor_RefusesABadName(t *testing.T) {
+	rec, err := events.New((&server{}).sink(), controller, events.Options{})
+	require.NoError(t, err)
+	_, err = rec.For("a b")
+	require.ErrorContains(t, err, "agents.example.com/agentrun")
+	var none *events.Recorder
+	other, err := none.For(controller)
+	require.NoError(t, err)
+	other.Failure(object("a"), errAway)
+}
+
+// TestOptions_LoggerGetsALineForEachWrite, redacted, and each Event has the
+// static annotations.
+func TestOptions_LoggerGetsALineForEachWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var log []string
+		logger := funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{})
+		rec, _ := start(t, s, events.Options{Logger: logger, Annotations: map[string]string{"example.com/cluster": "one"}})
+		rec.Eventf(object("a"), nil, "Warning", "Failed", "Run", "password=%s", "hunter2hunter2")
+		synctest.Wait()
+		require.Len(t, log, 1)
+		assert.Contains(t, log[0], "Failed")
+		assert.NotContains(t, log[0], "hunter2")
+		assert.Equal(t, "one", s.all()[0].Annotations["example.com/cluster"])
+	})
+}
+
+// TestAnnotations_WithARefusedKeyCostOneOccurrence: the next one is written.
+func TestAnnotations_WithARefusedKeyCostOneOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for _, key := range []string{"not a key", "example.com/run"} {
+			rec.AnnotatedEventf(object("a"), nil, map[string]string{key: "x"}, "Warning", "Failed", "Run", "away")
+		}
+		synctest.Wait()
+		assert.Len(t, s.all(), 1)
+		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
+	})
+}
