@@ -22,8 +22,8 @@
 //		return err
 //	}
 //
-// With a tracer, BeginSpan also starts a span. Its IDs are those of the exemplar
-// and of the log lines:
+// With a tracer, BeginSpan also starts a span. Its IDs are those of the
+// exemplar and of the log lines:
 //
 //	ctx, attempt := r.metrics.BeginSpan(ctx, r.tracer, "reconcile AgentRun")
 //	defer attempt.End(ctx, &result)
@@ -38,10 +38,10 @@
 //	events.Options{OnResult: c.Events()}                 // Kubernetes events
 //	status.Writer{OnCommit: c.StatusWrites()}            // commits of a status
 //
-// The package imports only OpenTelemetry's API and logr. metrics/prom is the scrape
-// endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace IDs to
-// logs, and metrics/catalog is the table below as data. The package has no
-// globals. A collection, and the stop function of ObserveQueue, call your
+// The package imports only OpenTelemetry's API and logr. metrics/prom is the
+// scrape endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace
+// IDs to logs, and metrics/catalog is the table below as data. The package has
+// no globals. A collection, and the stop function of ObserveQueue, call your
 // functions in separate goroutines, so that a function that hangs costs only
 // its own series. All methods are safe for concurrent use, and do nothing on a
 // nil *Metrics, *Controller or *Runs.

@@ -3,9 +3,9 @@
 
 package status
 
-// normalized returns s with small numbers in place of its times and versions, in
-// the same order, and without what no step reads. Two states that differ only
-// in these have the same future.
+// normalized returns s with small numbers in place of its times and versions,
+// in the same order, and without what no step reads. Two states that differ
+// only in these have the same future.
 func normalized(s state) state {
 	s.dropOld()
 	times := ranks{}

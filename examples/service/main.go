@@ -5,8 +5,8 @@
 // its own mux, meter provider, logger and shutdown. It passes them to
 // newReporter and runs Start. The packages do not listen, register or exit.
 //
-// It has no lease: each replica would report each failed Job. Run one, or add an
-// election as examples/agentrun does.
+// It has no lease: each replica would report each failed Job. Run one, or add
+// an election as examples/agentrun does.
 package main
 
 import (

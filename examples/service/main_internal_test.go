@@ -54,8 +54,8 @@ func TestNothingRunsBeforeStart(t *testing.T) {
 	})
 }
 
-// TestReporter_CountsAPanicAsAPanic: the worker ends, as client-go's workers do,
-// and the last scrape says why.
+// TestReporter_CountsAPanicAsAPanic: the worker ends, as client-go's workers
+// do, and the last scrape says why.
 func TestReporter_CountsAPanicAsAPanic(t *testing.T) {
 	cs := fake.NewClientset()
 	reader := sdkmetric.NewManualReader()

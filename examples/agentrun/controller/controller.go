@@ -107,12 +107,12 @@ const (
 	drainTimeout  = 9 * time.Second
 )
 
-// attemptTimeout is how long one attempt at a run may take. The creation of a Job
-// may need 90 seconds of it.
+// attemptTimeout is how long one attempt at a run may take. The creation of a
+// Job may need 90 seconds of it.
 const attemptTimeout = 2 * time.Minute
 
-// usualStart is how long after its creation a Job usually has started. The whole
-// seconds of a creation time make it up to twice as long.
+// usualStart is how long after its creation a Job usually has started. The
+// whole seconds of a creation time make it up to twice as long.
 const usualStart = time.Second
 
 // overtakenLimit is how many attempts in a row, in 25 seconds, may find a run
@@ -318,8 +318,8 @@ func (c *Controller) work(leading, ctx context.Context) {
 	}
 }
 
-// processFairly makes an attempt at one run, unless its namespace has its share of the
-// workers. The run then waits, and the queue counts it as delayed.
+// processFairly makes an attempt at one run, unless its namespace has its share
+// of the workers. The run then waits, and the queue counts it as delayed.
 func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName) {
 	if !c.shares.take(key, c.hasJob(key)) {
 		c.queue.AddAfter(key, heartbeat)

@@ -120,9 +120,9 @@ func (s *apiServer) explains(err error, now time.Time) bool {
 // persistAfter is how long a run may fail for a reason that usually passes.
 const persistAfter = time.Minute
 
-// persists reports whether the stored status of the run has the same reason for at
-// least that long. A run that waits for an API server which does not answer has
-// no such status.
+// persists reports whether the stored status of the run has the same reason for
+// at least that long. A run that waits for an API server which does not answer
+// has no such status.
 func persists(run *v1alpha1.AgentRun, reason string, now time.Time) bool {
 	stored := apimeta.FindStatusCondition(run.Status.Conditions, degraded)
 	if stored == nil || stored.Status != metav1.ConditionTrue || stored.Reason != reason {

@@ -27,8 +27,8 @@ type maskedError struct {
 func (t *maskedError) Error() string { return t.text }
 func (t *maskedError) Unwrap() error { return t.cause }
 
-// masked returns such an error. If no server answered, the error quotes nothing,
-// and a request for the Secret would not be answered either.
+// masked returns such an error. If no server answered, the error quotes
+// nothing, and a request for the Secret would not be answered either.
 func (a *attempt) masked(ctx context.Context, cause error) error {
 	switch cause.(type) { //nolint:errorlint // an error around one of these may quote more
 	case nil, *maskedError:

@@ -13,8 +13,8 @@ import (
 // mostStack is how many bytes of a stack are logged.
 const mostStack = 8 << 10
 
-// recoverPanic makes a panic the error of the attempt. The value of a panic may hold
-// anything, so only its type is logged.
+// recoverPanic makes a panic the error of the attempt. The value of a panic may
+// hold anything, so only its type is logged.
 func recoverPanic(log logr.Logger, err *error) {
 	value := recover()
 	if value == nil {

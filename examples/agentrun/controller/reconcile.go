@@ -172,8 +172,8 @@ func (a *attempt) full(ctx context.Context) (*v1alpha1.AgentRun, error) {
 	return stored, nil
 }
 
-// recordEnd records a terminal run first, and only then announces it: a count or an
-// Event of something that was not recorded would come again. What another
+// recordEnd records a terminal run first, and only then announces it: a count
+// or an Event of something that was not recorded would come again. What another
 // replica had recorded before, that one announces.
 func (a *attempt) recordEnd(ctx context.Context, failed error) error {
 	a.facts.Progress = status.Done
@@ -209,11 +209,11 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 	logr.FromContextOrDiscard(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// recordDegraded records what keeps a run from going on. It is tried again, less and
-// less often. An outage of the API server is not recorded, because that would
-// cost two writes a run just when the server is back. A timeout is recorded: it
-// may be a webhook for this run alone. A timeout or a 429 that lasts gets an
-// Event too.
+// recordDegraded records what keeps a run from going on. It is tried again,
+// less and less often. An outage of the API server is not recorded, because
+// that would cost two writes a run just when the server is back. A timeout is
+// recorded: it may be a webhook for this run alone. A timeout or a 429 that
+// lasts gets an Event too.
 func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote

@@ -235,9 +235,9 @@ func (c *Controller) hasJob(run types.NamespacedName) bool {
 	return err == nil && len(jobs) > 0
 }
 
-// releaseOrphans releases the held Jobs of a run that is gone, is being deleted,
-// or was created again with the uid current: no replica will record their
-// results.
+// releaseOrphans releases the held Jobs of a run that is gone, is being
+// deleted, or was created again with the uid current: no replica will record
+// their results.
 func (c *Controller) releaseOrphans(
 	ctx context.Context, s *scope, key types.NamespacedName, current types.UID,
 ) error {

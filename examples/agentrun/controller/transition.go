@@ -31,8 +31,8 @@ func setPhase(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message stri
 	}
 }
 
-// setDegraded marks a run that waits for a fix. Its phase stays, and Degraded has
-// the reason.
+// setDegraded marks a run that waits for a fix. Its phase stays, and Degraded
+// has the reason.
 func setDegraded(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
 	setStatus(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), true, reason, message, now)
 }

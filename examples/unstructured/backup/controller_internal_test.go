@@ -258,8 +258,8 @@ func TestALossThatIsMerged_IsReported(t *testing.T) {
 	}, time.Minute, 100*time.Millisecond)
 }
 
-// newStill returns a controller that is not started, on fakes. Its cache has one
-// Backup that runs and has no observedGeneration yet.
+// newStill returns a controller that is not started, on fakes. Its cache has
+// one Backup that runs and has no observedGeneration yet.
 func newStill(t *testing.T, dyn *dynamicfake.FakeDynamicClient) *Controller {
 	t.Helper()
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
