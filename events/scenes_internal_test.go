@@ -32,8 +32,8 @@ const maxSceneLines = 60
 //
 //   - book: a new one, with objects=, series=, writes= (a minute), total= (a
 //     second), retry=, groups=events or core
-//   - fail: an object fails, with a reason, text=, and maybe terminal, conflict,
-//     gen=, times=, by= (the controller)
+//   - fail: an object fails, with a reason, text=, maybe terminal, conflict,
+//     gen=, times=, every=, by= (the controller)
 //   - event: a Normal or Warning about an object, with a reason, text=, times=
 //   - many: fail for the objects of a namespace with numbers from= to to=
 //   - recover, forget: as the methods of a Recorder
