@@ -14,10 +14,24 @@ type limit struct {
 	equal bool // otherwise at most
 	ratio bool // of the ratio, otherwise of the library's number
 	bound float64
+	small float64 // an own number up to this one is within the limit too
 }
 
-// parseLimit reads "<= 20", "= 0" or "<= 0.2x".
+// parseLimit reads "<= 20", "= 0", "<= 0.2x" or "<= 2x or 50000".
 func parseLimit(s string) (limit, error) {
+	first, second, hasSecond := strings.Cut(s, " or ")
+	l, err := parseOne(first)
+	if err != nil || !hasSecond {
+		return l, err
+	}
+	l.small, err = strconv.ParseFloat(second, 64)
+	if err != nil {
+		return limit{}, fmt.Errorf("bench: limit %q: %w", s, err)
+	}
+	return l, nil
+}
+
+func parseOne(s string) (limit, error) {
 	op, number, ok := strings.Cut(s, " ")
 	if !ok || (op != "<=" && op != "=") {
 		return limit{}, fmt.Errorf("bench: limit %q: want \"<=\" or \"=\", a space and a number, with an x at its end for a ratio", s)
@@ -40,5 +54,5 @@ func (l limit) holds(ours, peer float64) bool {
 	if l.equal {
 		return ours == bound
 	}
-	return ours <= bound
+	return ours <= max(bound, l.small)
 }

@@ -75,7 +75,8 @@ type Gate struct {
 	Unit string
 	// Peer of the row. Empty means a limit on the library's number.
 	Peer string
-	// Limit is "<=" or "=", a number, and "x" for a ratio.
+	// Limit is "<=" or "=", a number, and "x" for a ratio. "<= 2x or 50000" is
+	// also kept by an own number of 50000.
 	Limit string
 }
 

@@ -40,7 +40,7 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 	for _, ch := range changes {
 		out = append(out, commitUntyped(ctx, ch))
 	}
-	out = append(out, many(ctx))
+	out = append(out, growth(ctx))
 	finished := status.Stamp{ObservedGeneration: 3, StartedAt: &noon, FinishedAt: &noon}
 	return append(
 		out, setSame(),
