@@ -34,6 +34,6 @@ func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime
 	})
 }
 
-func clientGoLater(recorder *events.Recorder, run *Run, err error) {
+func clientGoLater(recorder events.Emitter, run *Run, err error) {
 	recorder.Failure(run, err) // at the end of each reconcile, in place of the calls on failure; nil records the recovery
 }

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -22,18 +21,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Failures is the method of *events.Recorder that the reconciler calls. In a
-// unit test *eventstest.Recorder implements it.
-type Failures interface {
-	Failure(obj runtime.Object, err error)
-}
-
 // TaskReconciler reconciles Tasks.
 type TaskReconciler struct {
 	client.Client
 
 	Writer status.Writer // a field called Status would hide the method of Client
-	Events Failures
+	Events events.Emitter // in a unit test, an eventstest.Recorder
 	Work   Work
 }
 
