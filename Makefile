@@ -184,6 +184,11 @@ fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of 
 fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, which make test then runs
 	@internal/tools/fuzz.sh 200x
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the root module and the example controller call (needs vuln.go.dev)
+	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	@cd examples/agentrun && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
 .PHONY: mutate
 mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if the tests notice 85 % or less
 	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
@@ -206,6 +211,10 @@ compare: ## Compare the usual, a careful and our controller under faults (RUNS=n
 		RUNS="$(RUNS)" ROUNDS="$(ROUNDS)" "$(CURDIR)/bin/compare" $(if $(filter-out 0 no false,$(DRAW)),-draw)
 
 ##@ Generate
+.PHONY: sbom
+sbom: ## Write bin/sbom.json, which lists the modules of the root module in the form of CycloneDX
+	@mkdir -p bin && go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 mod -json -output bin/sbom.json
+
 .PHONY: api
 api: ## Rewrite the golden file of the exported API after a reviewed change
 	go test ./internal/repotest -run '^TestAPI$$' -update
