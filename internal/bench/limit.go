@@ -44,6 +44,12 @@ func parseOne(s string) (limit, error) {
 	return limit{equal: op == "=", ratio: ratio, bound: bound}, nil
 }
 
+// isSmall reports whether the library's number is within the limit, whatever
+// the peer's is.
+func (l limit) isSmall(ours float64) bool {
+	return l.small > 0 && ours <= l.small
+}
+
 // holds reports whether the library's number is within the limit. A ratio is
 // compared as a product, so that 0 passes if the peer's number is 0.
 func (l limit) holds(ours, peer float64) bool {
@@ -54,5 +60,5 @@ func (l limit) holds(ours, peer float64) bool {
 	if l.equal {
 		return ours == bound
 	}
-	return ours <= max(bound, l.small)
+	return ours <= bound
 }

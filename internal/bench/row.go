@@ -132,10 +132,11 @@ func line(pkg, measure, unit, gate string, ours float64, peer string, theirs, ra
 		return row, errors.New("bench: " + measure + ": a limit of a ratio needs a peer")
 	}
 	row.Gate, row.Pass = gate, Fail
+	isSmall := l.isSmall(ours)
 	if l.ratio && theirs != 0 {
 		ours, theirs = ratio, 1
 	}
-	if l.holds(ours, theirs) {
+	if isSmall || l.holds(ours, theirs) {
 		row.Pass = Pass
 	}
 	return row, nil

@@ -44,6 +44,16 @@ func TestTheRatioOfTimesIsThatOfTheRounds(t *testing.T) {
 	assert.Equal(t, []bench.Row{{"status", "write", "ns", "10", "one", "10", "0.51", "<= 0.5x", "FAIL"}}, got)
 }
 
+func TestARatioMayBeMoreWhereTheTimeIsSmall(t *testing.T) {
+	m := bench.Measure{Name: "write", Peers: []bench.Subject{{Name: "one"}}, Gates: []bench.Gate{{Unit: bench.Nanos, Peer: "one", Limit: "<= 2x or 50000"}}}
+	for ours, want := range map[float64]string{50_000: "pass", 50_001: "FAIL"} {
+		sample := bench.Sample{Unit: bench.Nanos, Ours: ours, Peers: []float64{20_000}, Ratios: []float64{2.5}}
+		got, err := bench.Rows("status", m, []bench.Sample{sample})
+		require.NoError(t, err)
+		assert.Equal(t, want, got[0].Pass)
+	}
+}
+
 func TestAResultThatWasLostOnceIsNoMedian(t *testing.T) {
 	m := bench.Measure{Name: "lost", Unit: "runs", Gates: []bench.Gate{{Unit: "runs", Limit: "= 0"}}}
 	got, err := bench.Rows("controller", m, []bench.Sample{{Unit: "runs", Ours: 0, Most: 2}})
