@@ -37,6 +37,7 @@ type choice struct {
 const (
 	objectCap = 2 // requests a minute
 	away      = "Away"
+	started   = "Started"
 )
 
 // smallBounds have a cap of two requests, and pauses that double once.
@@ -62,7 +63,7 @@ func records(number int, names ...string) (all []choice) {
 		"other":    {identity: fails, kind: failure, text: "two"},
 		"edit":     {identity: fails, kind: failure, text: "one"},
 		"terminal": {identity: fails, kind: failure, text: "two", terminal: true},
-		"normal":   {identity: identity{eventtype: corev1.EventTypeNormal, reason: "Started"}, text: "started"},
+		"normal":   {identity: identity{eventtype: corev1.EventTypeNormal, reason: started}, text: "started"},
 		"recover":  {identity: identity{eventtype: corev1.EventTypeNormal, reason: Recovered}, kind: recovery},
 	}
 	for _, name := range names {
@@ -219,7 +220,7 @@ func plans() []plan {
 		},
 		{
 			name: "refused", bounds: smallBounds(), objects: []string{"a/x"},
-			depth: 7, short: 5,
+			depth: 10, short: 5,
 			choices: choices(
 				records(0, "fail", "other"),
 				answers(1, "stored", "403", "422", "gone"),

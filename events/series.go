@@ -309,6 +309,7 @@ func (s *series) refuse(w *write, cause string, now instant, longest time.Durati
 		s.waiting.isFresh = true
 		s.stored.number = 0
 	} // otherwise a changed note still waits, and makes an Event
+	s.waiting.unread -= min(s.waiting.unread, w.carried-1)
 	s.waiting.n -= n
 	s.rest(now, longest)
 	s.trouble.cause = cause
