@@ -23,6 +23,7 @@ type replay struct {
 	running     []*write
 	requests    []made
 	server      []storedEvent
+	taken       int    // requests, by the server
 	last        []told // by object
 	problems    []string
 }
@@ -40,6 +41,7 @@ type storedEvent struct {
 	number       int64
 	count        int64
 	seen         instant
+	made, wrote  int  // how many requests the server had taken at the first and the last write
 	isGone       bool // its TTL is over
 }
 
@@ -193,6 +195,7 @@ func (r *replay) end(number int, how response) {
 }
 
 func (r *replay) store(w *write) reply {
+	r.taken++
 	at := slices.IndexFunc(r.server, func(e storedEvent) bool { return e.number == w.number })
 	switch {
 	case w.draft == nil && (at < 0 || r.server[at].isGone):
@@ -200,13 +203,14 @@ func (r *replay) store(w *write) reply {
 	case w.draft == nil:
 		r.server[at].count = w.count
 		r.server[at].seen = w.seen
+		r.server[at].wrote = r.taken
 		return written
 	case at >= 0:
 		return nameTaken
 	}
 	r.server = append(r.server, storedEvent{
 		object: keyOf(&w.object.ref), reason: w.series.reason, text: w.draft.text,
-		number: w.number, count: w.count, seen: w.seen,
+		number: w.number, count: w.count, seen: w.seen, made: r.taken, wrote: r.taken,
 	})
 	return written
 }
@@ -275,8 +279,15 @@ func (r *replay) rest(from instant) {
 		if is == "" {
 			continue
 		}
-		if shown := r.latest(k, away, Recovered).reason; shown != is {
-			r.complain("%s shows %s last, not %s", k.name, shown, is)
+		shown := r.latest(k, away, Recovered)
+		if shown.reason != is {
+			r.complain("%s shows %s last, not %s", k.name, shown.reason, is)
+		}
+		for _, e := range r.server {
+			isContrary := e.object == k && e.reason != is && e.reason != started
+			if isContrary && e.made > shown.wrote {
+				r.complain("%s of %s is stored after %s, which is true", e.reason, k.name, is)
+			}
 		}
 	}
 }
