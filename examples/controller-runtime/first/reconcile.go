@@ -25,7 +25,7 @@ import (
 type TaskReconciler struct {
 	client.Client
 
-	Writer status.Writer // a field called Status would hide the method of Client
+	Writer status.Writer  // a field called Status would hide the method of Client
 	Events events.Emitter // in a unit test, an eventstest.Recorder
 	Work   Work
 }
