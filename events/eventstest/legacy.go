@@ -24,7 +24,11 @@ func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message
 }
 
 // Eventf adds an entry with a formatted message.
-func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
+func (l *LegacyRecorder) Eventf(
+	object runtime.Object,
+	eventtype, reason, messageFmt string,
+	args ...any,
+) {
 	if l != nil {
 		l.r.Eventf(object, nil, eventtype, reason, "", messageFmt, args...)
 	}
@@ -32,7 +36,10 @@ func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messag
 
 // AnnotatedEventf is Eventf with annotations.
 func (l *LegacyRecorder) AnnotatedEventf(
-	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
+	object runtime.Object,
+	annotations map[string]string,
+	eventtype, reason, messageFmt string,
+	args ...any,
 ) {
 	if l != nil {
 		l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)

@@ -84,26 +84,42 @@ type Entry struct {
 	Action      string            // the reason, when the caller gave none
 	Note        string            // formatted, redacted and cut to 1024 bytes
 	Annotations map[string]string // their values as Note
-	Err         error             // the error passed to Failure or FailureReason; nil for other calls
-	Terminal    bool              // whether a retry of the same inputs fails the same way
-	Lost        string            // why events.Recorder would lose it, such as events.LostRejected; empty if it would not
+	// Err is the error passed to Failure or FailureReason; nil for other calls.
+	Err      error
+	Terminal bool // whether a retry of the same inputs fails the same way
+	// Lost is why events.Recorder would lose it, such as events.LostRejected;
+	// empty if it would not.
+	Lost string
 }
 
 // Eventf adds an entry, as events.Recorder.Eventf would record it.
-func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (r *Recorder) Eventf(
+	regarding, related runtime.Object,
+	eventtype, reason, action, note string,
+	args ...any,
+) {
 	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf is Eventf with annotations.
 func (r *Recorder) AnnotatedEventf(
-	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
+	regarding, related runtime.Object,
+	annotations map[string]string,
+	eventtype, reason, action, note string,
+	args ...any,
 ) {
 	text := strings.ReplaceAll(note, "%%", "%")
 	if len(args) > 0 {
 		text = format(note, args...)
 	}
 	r.add(Entry{
-		Regarding: regarding, Related: related, Annotations: annotations, Type: eventtype, Reason: reason, Action: action, Note: text,
+		Regarding:   regarding,
+		Related:     related,
+		Annotations: annotations,
+		Type:        eventtype,
+		Reason:      reason,
+		Action:      action,
+		Note:        text,
 	})
 }
 
@@ -147,16 +163,26 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	case r == nil, holds(errtree.Canceled, err):
 		return
 	case err == nil:
-		if from := r.end(obj); from != "" {
+		from := r.end(obj)
+		if from != "" {
 			r.keep(Entry{
-				Regarding: obj, Type: corev1.EventTypeNormal, Reason: events.Recovered, Action: "Reconcile", Note: "recovered from " + from,
+				Regarding: obj,
+				Type:      corev1.EventTypeNormal,
+				Reason:    events.Recovered,
+				Action:    "Reconcile",
+				Note:      "recovered from " + from,
 			})
 		}
 		return
 	}
 	e := Entry{
-		Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: format("%v", err),
-		Err: err, Terminal: events.IsTerminal(err),
+		Regarding: obj,
+		Type:      corev1.EventTypeWarning,
+		Reason:    reason,
+		Action:    "Reconcile",
+		Note:      format("%v", err),
+		Err:       err,
+		Terminal:  events.IsTerminal(err),
 	}
 	e.Lost = r.lost(e)
 	if e.Lost == "" {
@@ -222,7 +248,8 @@ func (r *Recorder) Reset() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries, r.open = nil, nil
+	r.entries = nil
+	r.open = nil
 }
 
 // RunWith calls run with ctx and returns its error, as events.Recorder.RunWith
@@ -251,7 +278,8 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return entries, fmt.Errorf("events/eventstest: wait: %d of %d events were recorded: %w", len(entries), n, context.Cause(ctx))
+			err := context.Cause(ctx)
+			return entries, fmt.Errorf("events/eventstest: wait: %d of %d events were recorded: %w", len(entries), n, err)
 		}
 	}
 }
@@ -288,11 +316,15 @@ func (r *Recorder) keep(e Entry) {
 }
 
 func (r *Recorder) lost(e Entry) string {
-	switch ref := r.refer(e.Regarding); {
+	ref := r.refer(e.Regarding)
+	switch {
 	case ref.Kind == "":
 		return events.LostNoReference
-	case len(e.Annotations) > 8, e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
-		e.Reason == "", len(e.Reason) > 128, len(e.Action) > 128:
+	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
+		e.Reason == "",
+		len(e.Reason) > 128,
+		len(e.Action) > 128,
+		len(e.Annotations) > 8:
 		return events.LostRejected
 	}
 	return ""
@@ -334,11 +366,14 @@ func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference) {
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if gvk.Kind == "" && !isnil.Is(r.Scheme) {
-		if known, _, err := r.Scheme.ObjectKinds(obj); err == nil && len(known) > 0 {
+		known, _, err := r.Scheme.ObjectKinds(obj)
+		if err == nil && len(known) > 0 {
 			gvk = known[0]
 		}
 	}
 	ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
-	ref.Namespace, ref.Name, ref.UID = m.GetNamespace(), m.GetName(), m.GetUID()
+	ref.Namespace = m.GetNamespace()
+	ref.Name = m.GetName()
+	ref.UID = m.GetUID()
 	return ref
 }
