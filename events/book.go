@@ -24,19 +24,19 @@ const routineTime = 2 * time.Minute
 //	record → next → the request → done
 //
 // It makes no request, reads no clock and calls none of the caller's code. Its
-// only locks are those of rate.Limiter, for which no two callers ever compete.
+// only locks are inside rate.Limiter, and no two callers ever compete for one.
 // It is not safe for concurrent use.
 type book struct {
 	bounds bounds
 
 	objects    map[key]*object
 	namespaces map[string]*namespace
-	seed       maphash.Seed // by which texts are compared
+	seed       maphash.Seed // of the hashes that compare texts
 	idle       pool         // objects that may make room for any other
 	normals    pool         // objects that make room for Warnings only
 
 	later  queue[*object] // what waits for an instant
-	roster roster         // what waits for its turn
+	roster roster         // namespaces in which something waits
 	busy   int            // requests under way
 	trials int            // of them, in suspect namespaces
 
@@ -174,7 +174,7 @@ func (b *book) count(obj *object, o *occurrence, now instant) {
 	b.settle(obj, now)
 }
 
-// isRoutine reports whether a conflict is one that a retry resolves.
+// isRoutine reports whether a retry is expected to resolve a conflict.
 func (b *book) isRoutine(obj *object, o *occurrence, now instant) bool {
 	e := obj.begin(o.controller)
 	if e.conflicts == 0 {
@@ -246,14 +246,14 @@ func (b *book) refused(cause, detail string) {
 	b.lose(cause, 1, detail)
 }
 
-// suppressed counts an occurrence that says nothing about its object.
+// suppressed counts an occurrence that is neither written nor lost.
 func (b *book) suppressed() {
 	b.stats.Recorded++
 	b.stats.Suppressed++
 }
 
-// settle puts obj where it belongs: among those that may be written now or
-// later, and in a pool if it may make room for others.
+// settle puts obj where it belongs: in the queue of objects to write now, or in
+// the queue for later, and in a pool if it may make room for others.
 func (b *book) settle(obj *object, now instant) {
 	if obj.busy || b.closed {
 		return
@@ -277,7 +277,7 @@ func (b *book) settle(obj *object, now instant) {
 		b.later.enter(obj)
 	default:
 		obj.turn = next
-		obj.turn.at = 0 // among those that may be written now, class and age decide
+		obj.turn.at = 0 // among objects that may be written now, class and age decide
 		n.enter(obj)
 	}
 	if next.series != nil {

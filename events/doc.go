@@ -37,16 +37,17 @@
 // these before updates of series. After each write the Recorder pauses the
 // series, first for 60s/WritesPerMinute and then twice as long each time, up to
 // ten minutes. When the pause ends, the Recorder writes the last note if it has
-// changed meanwhile, otherwise the count. So no Event is stale for longer than
-// a pause, and a text that is different each time makes no flood.
+// changed since the last write, otherwise the count. So no Event is stale for
+// longer than a pause, and a text that is different each time makes no flood.
 //
-// A pause ends early after a change of metadata.generation, because somebody
-// has edited the object and looks, and for another text of a terminal error. At
-// most three pauses in a row do, except for a text that came twice after a
-// change of the generation. An object has at most 8 series.
+// A pause ends early after a change of metadata.generation, because the user
+// who edited the object waits for the result, and for another text of a
+// terminal error. At most three pauses in a row do, except for a text that came
+// twice after a change of the generation. An object has at most 8 series.
 //
-// When an object fails or recovers, its pauses begin anew. A failure that still
-// waits is written before Recovered, and Recovered before the next failure.
+// When an object fails or recovers, its pauses begin again. A failure that
+// still waits is written before Recovered, and Recovered before the next
+// failure.
 //
 // # When writes fail
 //

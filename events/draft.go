@@ -70,8 +70,8 @@ func (d *draft) rename() reply {
 	return nameTaken
 }
 
-// note makes the note of an occurrence the one to write. What is being written
-// is not touched.
+// note makes the note of an occurrence the one to write. It does not change the
+// draft of the request under way.
 func (s *series) note(o *occurrence) {
 	w := &s.waiting
 	sent := s.trouble.sent

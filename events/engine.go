@@ -22,7 +22,7 @@ const (
 // what calls it.
 type engine struct {
 	sink       *Sink
-	controller string // that New was called with, for the log
+	controller string // the argument of New, for log lines
 	o          Options
 	start      time.Time // what instants count from; its monotonic clock never steps back
 
@@ -61,7 +61,7 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 
 func (e *engine) now() instant { return instant(time.Since(e.start)) + 1 }
 
-// random returns the number by which a book chooses what to evict.
+// random returns the number that chooses which object a book evicts.
 func random() uint64 { return rand.Uint64() } //nolint:gosec // nothing depends on who can guess it
 
 // locked calls f under mu, and then OnResult without it: a hook may call the

@@ -16,15 +16,15 @@ const reconcile = "Reconcile"
 // Failure reports how reconciling obj went: call it once at the end of each
 // reconcile with its error.
 //
-// The first error is written immediately, as a Warning. Its reason is that of
-// [Classify], and its note the text of the error. Repeats are counted. If the
+// The first error is written immediately, as a Warning. [Classify] chooses its
+// reason, and its note is the text of the error. Repeats are counted. If the
 // text changes, the last text is written when the pause of the series ends. For
 // a terminal error, and after a change of metadata.generation, it is written as
 // soon as the object's cap allows, but at most three pauses in a row end early
-// for texts that never repeat. A nil error ends the
-// open failure with one Normal Recovered event, and does nothing when none is
-// open. The action of these Events is Reconcile. Do not report the NotFound of
-// obj itself: it is gone, and no dependency is missing.
+// for texts that never repeat. A nil error ends the open failure with one
+// Normal Recovered event, and does nothing when none is open. The action of
+// these Events is Reconcile. Do not report the NotFound of obj itself: it is
+// gone, and no dependency is missing.
 //
 // Two kinds of errors are counted as suppressed. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
@@ -41,9 +41,9 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 	r.outcome(obj, judge(err), err)
 }
 
-// FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes in place
-// of that of [Classify]. It writes a conflict like any other error. A nil err
-// records the recovery.
+// FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes, which
+// replaces the result of [Classify]. It writes a conflict like any other error.
+// A nil err records the recovery.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	if r.off() {
 		return

@@ -109,7 +109,7 @@ func (f *fingerprint) all() []byte {
 	return f.out
 }
 
-// instants returns those that objects and their series are ordered by.
+// instants returns the instants that order objects and their series.
 func (f *fingerprint) instants(o *object) (all []instant) {
 	if o == nil {
 		return nil

@@ -108,8 +108,8 @@ func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 	}
 }
 
-// TestFailure_ConflictsMustBeInARow: one that comes long after another, and
-// after other failures, is routine.
+// TestFailure_ConflictsMustBeInARow: a conflict that comes long after another,
+// and after other failures, is routine.
 func TestFailure_ConflictsMustBeInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -123,8 +123,8 @@ func TestFailure_ConflictsMustBeInARow(t *testing.T) {
 	})
 }
 
-// TestFailure_OfJoinedErrors: one that was cancelled hides no other, and an
-// Error method that panics does not fail the reconcile.
+// TestFailure_OfJoinedErrors: a cancelled error does not hide another error,
+// and an Error method that panics does not fail the reconcile.
 func TestFailure_OfJoinedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -138,8 +138,8 @@ func TestFailure_OfJoinedErrors(t *testing.T) {
 	})
 }
 
-// TestObjectsWithoutAUID are told apart by their API group as well: Knative and
-// the core have a Service of the same name.
+// TestObjectsWithoutAUID: the recorder also distinguishes them by their API
+// group, because Knative and the core have a Service of the same name.
 func TestObjectsWithoutAUID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -11,7 +11,7 @@ import (
 )
 
 // A limiter is a token bucket whose clock is the instants of a Recorder. Its
-// lock is that of rate.Limiter.
+// lock is the lock of its rate.Limiter.
 type limiter struct{ bucket *rate.Limiter }
 
 // A limit is how many tokens a bucket holds, and how long one takes to come
@@ -50,8 +50,8 @@ func (l limiter) ready(now instant) instant { return l.holds(1, now) }
 // fullAt returns the earliest instant from now on at which no token is missing.
 func (l limiter) fullAt(now instant) instant { return l.holds(float64(l.bucket.Burst()), now) }
 
-// take removes a token at now, which must not be before an earlier call. The
-// token may be one that has not come back yet.
+// take removes a token at now, which must not be before an earlier call. It may
+// borrow a token that has not come back yet.
 func (l limiter) take(now instant) { l.bucket.ReserveN(now.time(), 1) }
 
 func (l limiter) holds(tokens float64, now instant) instant {

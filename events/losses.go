@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// losses are the accounts of what was lost, by cause.
+// losses are the accounts of lost occurrences, by cause.
 type losses map[string]*loss
 
 // A loss is the account of one cause. The log gets one line a minute for each.

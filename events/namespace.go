@@ -15,7 +15,7 @@ type namespace struct {
 	again   queue[*object] // likewise, after a request that failed
 	retries int            // requests in a row that were one of these
 	members int            // objects
-	waiting int            // those of them with a first Event that waits, or is being written
+	waiting int            // objects with a first Event that waits, or is being written
 	busy    int            // requests under way
 	suspect bool
 	gone    instant // until when it is taken for absent or terminating
@@ -57,9 +57,9 @@ func (n *namespace) rank() class {
 	return rank
 }
 
-// enter puts o among those that may be written now. Of those that have failed,
-// the one that failed first goes first: on a server that takes each fifth
-// attempt, some reach their fifth.
+// enter puts o into one of the queues of objects to write now. The queue of
+// failed objects is in the order of their first failure: on a server that
+// accepts each fifth attempt, some objects reach their fifth.
 func (n *namespace) enter(o *object) {
 	failing := o.turn.series.trouble.since
 	if failing == 0 {
@@ -71,8 +71,8 @@ func (n *namespace) enter(o *object) {
 }
 
 // maxRetries is how many requests in a row are about objects that have failed,
-// if others wait. Where some requests succeed, those that have failed are the
-// most likely to.
+// if others wait. Where some requests succeed, retries are the most likely to
+// succeed.
 func (n *namespace) maxRetries() int {
 	if n.succeeded() > 0 {
 		return 3
@@ -80,8 +80,8 @@ func (n *namespace) maxRetries() int {
 	return 1
 }
 
-// first returns the object to write about next, or nil. Neither those that have
-// failed nor the others hold up each other.
+// first returns the object to write about next, or nil. Neither failed objects
+// nor new ones hold up the others.
 func (n *namespace) first() *object {
 	fresh := n.ready.first()
 	failed := n.again.first()
@@ -110,7 +110,7 @@ func (n *namespace) last() *object {
 
 // A roster has the namespaces in which something waits.
 type roster struct {
-	healthy queue[*namespace] // those that may have a request now
+	healthy queue[*namespace] // healthy namespaces that may have a request now
 	trial   queue[*namespace] // likewise, suspect ones
 	resting queue[*namespace] // suspect ones, until an instant
 

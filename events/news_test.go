@@ -41,8 +41,8 @@ func noises() map[string]func(i int) string {
 	}
 }
 
-// TestNoise_MakesAtMost40EventsAnHour, whatever the text, also where each error
-// is terminal.
+// TestNoise_MakesAtMost40EventsAnHour with each kind of text, also where each
+// error is terminal.
 func TestNoise_MakesAtMost40EventsAnHour(t *testing.T) {
 	for name, text := range noises() {
 		for _, every := range []time.Duration{time.Second, 10 * time.Second, 61 * time.Second} {
@@ -99,8 +99,8 @@ func TestNews_AreWrittenAfterOnePauseAtMost(t *testing.T) {
 	}
 }
 
-// TestNews_AfterAChangeOfTheSpecAreWrittenAtOnce: somebody has edited it and
-// looks for the result.
+// TestNews_AfterAChangeOfTheSpecAreWrittenAtOnce: the user who edited it waits
+// for the result.
 func TestNews_AfterAChangeOfTheSpecAreWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -30,8 +30,8 @@ type object struct {
 	slot   int
 }
 
-// A key distinguishes objects. The versions play no part, and the kind only
-// where there is no uid.
+// A key distinguishes objects. It ignores versions, and has the group and the
+// kind only for an object without a uid.
 type key struct{ uid, kind, namespace, name string }
 
 func keyOf(ref *corev1.ObjectReference) key {
@@ -57,7 +57,7 @@ func (e *episode) end() (reason string) {
 	return reason
 }
 
-// episode returns that of controller, or nil.
+// episode returns the episode of controller, or nil.
 func (o *object) episode(controller string) *episode {
 	for _, e := range o.episodes {
 		if e.controller == controller {
@@ -94,9 +94,8 @@ type turn struct {
 	since  instant // the first occurrence that waits for it
 }
 
-// comesBefore orders objects that wait for an instant. Those that may be
-// written at the same one are in the order of their class, and in it the
-// oldest is first.
+// comesBefore orders objects that wait for an instant. Objects with the same
+// instant are in the order of their class, and in a class the oldest is first.
 func (o *object) comesBefore(other *object) bool {
 	return cmp.Or(
 		cmp.Compare(o.turn.at, other.turn.at),
@@ -137,7 +136,7 @@ func (o *object) nextTurn(now instant, flushing bool) turn {
 	return best
 }
 
-// isSooner reports whether t is to be taken before u.
+// isSooner reports whether t comes before u.
 func (t turn) isSooner(u turn) bool {
 	return cmp.Or(
 		cmp.Compare(t.at, u.at),

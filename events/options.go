@@ -51,7 +51,7 @@ type Options struct {
 	TotalWritesPerSecond float64
 	// MaxObjects bounds the objects that are remembered: about 1 KiB each.
 	// While Events wait, their notes take up to 4 KiB and their annotations 8
-	// KiB, for each of 8 series. When it is reached, an object about which no
+	// KiB in each of 8 series. When it is reached, an object about which no
 	// first Event waits makes room, chosen at random. A first Warning takes the
 	// place of a first Normal. Objects that wait for failing namespaces take at
 	// most half of the room. Zero means 8192. An evicted object loses its
@@ -66,8 +66,8 @@ type Options struct {
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written, and errors of the API
 	// server before they are logged. It must be safe for concurrent use and is
-	// never called with more than 4 KiB. If it panics, a line that says so
-	// replaces the text. Reasons, actions and keys are written as they are.
+	// never called with more than 4 KiB. If it panics, a line that reports the
+	// panic replaces the text. Reasons, actions and keys are written unchanged.
 	// Zero means redact.Text. To mask what a reconcile reads from Secrets as
 	// well, set the Redact method of a redact.SecretValues.
 	Redact func(string) string

@@ -49,7 +49,8 @@ func TestQueue_HasTheFirstItemInFront(t *testing.T) {
 	}
 }
 
-// TestPool_ForgetsWhatLeavesIt: what is left is found by any number.
+// TestPool_ForgetsWhatLeavesIt: a pick returns only objects that are in the
+// pool.
 func TestPool_ForgetsWhatLeavesIt(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var p, other pool

@@ -59,7 +59,7 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 		return nil, err
 	}
 	if r == nil || r.engine == nil {
-		return nil, nil //nolint:nilnil // a nil Recorder is one that records nothing
+		return nil, nil //nolint:nilnil // a nil Recorder records nothing
 	}
 	return &Recorder{engine: r.engine, controller: controller}, nil
 }
@@ -83,7 +83,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, 
 }
 
 // AnnotatedEventf is [Recorder.Eventf] with annotations on the Event, in
-// addition to those of the Options. A repeat that is only counted does not add
+// addition to Options.Annotations. A repeat that is only counted does not add
 // its annotations. Their values are cleaned as notes are: redacted, on one
 // line, at most 1024 bytes. An event with more than 8 annotations, or with a
 // key that the API server refuses, is counted as LostRejected.
@@ -141,8 +141,8 @@ type call struct {
 	terminal                  bool
 }
 
-// maxText is what is kept of a note: redact.Note looks at 4 KiB, and whether
-// there is more.
+// maxText is the length of the text that is kept: redact.Note looks at 4 KiB,
+// and whether there is more.
 const maxText = 4<<10 + 1
 
 // record counts c, whose note is text.

@@ -45,7 +45,7 @@ type storedEvent struct {
 	isGone       bool // its TTL is over
 }
 
-// told is what was recorded last about an object.
+// told is the last record about an object.
 type told struct {
 	texts  map[string]string // by reason
 	reason string            // a failure or a recovery
@@ -117,7 +117,7 @@ func (r *replay) step() bool {
 	return true
 }
 
-// urgent returns the objects of which a first Warning may be written now.
+// urgent returns the objects whose first Warning may be written now.
 func (r *replay) urgent() (found []*object) {
 	for _, k := range r.keys {
 		o := r.objects[k]
@@ -254,10 +254,10 @@ func (r *replay) heal() []string {
 	return append(r.check(), "the book does not come to rest")
 }
 
-// rest holds a book that has nothing to do to what was recorded: nothing is
-// pending, the latest Event of each reason has the latest note, and an object
-// shows last whether it is failing or has recovered. What was lost is not
-// there.
+// rest checks an idle book against the records: nothing is pending, the latest
+// Event of each reason has the latest note, and an object shows last whether it
+// is failing or has recovered. It checks no Event if anything was lost or
+// suppressed.
 func (r *replay) rest(from instant) {
 	if r.stats.Pending > 0 {
 		r.complain("%d pending at rest", r.stats.Pending)

@@ -120,8 +120,8 @@ func (b *book) open(obj *object, o *occurrence) *series {
 	return s
 }
 
-// leastUseful returns the index of the series that makes room for another one
-// of o, or -1.
+// leastUseful returns the index of the series of o that makes room for a new
+// series, or -1.
 func (o *object) leastUseful(forWarning bool) int {
 	silent := -1
 	normal := -1

@@ -24,7 +24,7 @@ import (
 const maxSceneLines = 60
 
 // TestScenes plays the scenes in testdata/scenes. Each shows one rule of a
-// book: what is recorded, and which requests follow when. After each command
+// book: the calls that record, and the requests that follow. After each command
 // the accounts of the book balance and the caps hold. With -rewrite the test
 // writes the output into the scenes.
 //

@@ -17,8 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A plan is a small world: what is in it, what may happen, and how many things
-// happen one after another.
+// A plan is a small world: its bounds and objects, the things that may happen,
+// and how many of them happen one after another.
 type plan struct {
 	name    string
 	bounds  bounds
@@ -55,7 +55,7 @@ func smallBounds() bounds {
 	}
 }
 
-// records are the choices of what is recorded about an object.
+// records are the choices of occurrences about an object.
 func records(number int, names ...string) (all []choice) {
 	fails := identity{eventtype: corev1.EventTypeWarning, reason: away}
 	occurrences := map[string]occurrence{
@@ -78,8 +78,8 @@ func records(number int, names ...string) (all []choice) {
 	return all
 }
 
-// answers are the choices of what happens to the requests that are under way,
-// of which there are as many as objects.
+// answers are the choices of what happens to the requests that are under way:
+// at most one for each object.
 func answers(objects int, names ...string) (all []choice) {
 	responses := []response{
 		{name: "stored", reply: written, isStored: true},
@@ -146,7 +146,7 @@ func choices(lists ...[]choice) (all []choice) {
 	return all
 }
 
-// plans are a wide world, and narrow ones that go further.
+// plans are a wide world, and narrow worlds that go further.
 func plans() []plan {
 	full := smallBounds()
 	full.objects = 1
@@ -295,11 +295,11 @@ func (p plan) visit(seed maphash.Seed, input []uint8, seen map[uint64]bool) (isN
 }
 
 // TestSearch_OfShortInputs plays all short inputs to new books. In every state
-// the caps hold, about an object in each minute and in total. What was recorded
+// the caps hold, about an object in each minute and in total. Each occurrence
 // is written, coalesced, suppressed, lost or pending. No first Warning waits
-// behind an update of another object. From every state, a server that is well
-// gets all that is pending in a few steps, and the latest notes are the ones
-// that Events show.
+// behind an update of another object. From every state, a healthy server gets
+// all pending Events in a few steps, and the latest notes are the ones that
+// Events show.
 func TestSearch_OfShortInputs(t *testing.T) {
 	for _, p := range plans() {
 		t.Run(p.name, func(t *testing.T) {

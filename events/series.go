@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A state is what may happen next to a series.
+// A state decides what may happen next to a series.
 //
 //	idle → due → writing → idle, or due where more waits
 //	               ↓
@@ -84,7 +84,7 @@ type stored struct {
 	generation int64  // of the object, as of the last write
 }
 
-// waiting is what no write has reported yet.
+// waiting has the occurrences that no write has reported yet.
 type waiting struct {
 	n          int64 // occurrences
 	unread     int64 // of them, those whose note no Event will show
@@ -93,7 +93,7 @@ type waiting struct {
 	hash       uint64  // of its note
 	generation int64   // of its object
 	draft      *draft  // of a new Event; nil where only the count has changed
-	isFresh    bool    // the next occurrence is a new Event, whatever its note
+	isFresh    bool    // the next occurrence is a new Event, even with the same note
 }
 
 // trouble is what went wrong with the writes of a series, one after another.
@@ -147,8 +147,8 @@ func (s *series) hasten(now instant, pause time.Duration) {
 }
 
 // isLost reports whether an occurrence is lost because the last write was
-// refused. The API server may take another note of a terminal error than the
-// one that it found invalid.
+// refused. After it has found one note invalid, the API server may accept
+// another note of a terminal error.
 func (s *series) isLost(o *occurrence, now instant) bool {
 	if s.state != refused || now >= s.wait.until {
 		return false
@@ -317,8 +317,8 @@ func (s *series) refuse(w *write, cause string, now instant, longest time.Durati
 	return n
 }
 
-// forgive lets the next occurrence be written: what was given up was not the
-// Event's fault.
+// forgive lets the next occurrence be written, because the Event did not cause
+// the failure of the last write.
 func (s *series) forgive(now instant) {
 	s.trouble.cause = ""
 	s.wait = wait{now, afterWrite}

@@ -18,14 +18,14 @@ import (
 // ErrStarted is returned by a second Start: a Recorder runs once.
 var ErrStarted = errors.New("events: the Recorder was started before")
 
-// Start writes events until ctx ends. Then it writes what is pending for up to
-// Options.DrainTimeout. It does not wait for an object's cap if only a count is
-// left, or if the cap opens too late. A count that is left is not lost, because
-// its Event is stored. Start returns when its goroutines have ended. It returns
-// a *[LostError] if it could not write all new Events that were pending when
-// ctx ended or were recorded later, otherwise nil. Earlier losses are in
-// [Stats] and in the log. Events recorded after Start has returned are counted
-// in Stats, and not logged.
+// Start writes events until ctx ends. Then it writes pending events and counts
+// for up to Options.DrainTimeout. It does not wait for an object's cap if only
+// a count is left, or if the cap opens too late. A count that is left is not
+// lost, because its Event is stored. Start returns when its goroutines have
+// ended. It returns a *[LostError] if it could not write all new Events that
+// were pending when ctx ended or were recorded later, otherwise nil. Earlier
+// losses are in [Stats] and in the log. Events recorded after Start has
+// returned are counted in Stats, and not logged.
 //
 // If neither Start, [Recorder.RunWith] nor [Recorder.Flush] is called within a
 // minute after the first event, or before the first loss, the next call of the
@@ -183,9 +183,9 @@ func (r *Recorder) NeedLeaderElection() bool { return false }
 // not run, Flush runs its own and ends them. After Start has returned, it
 // writes nothing.
 //
-// Its error also has a *[LostError] with the events lost since New, the last
-// Flush or the end of Start's context, whichever was last. Each loss is
-// returned once, by Flush or by Start.
+// Its error also has a *[LostError] with the events lost since the latest of
+// New, the last Flush and the end of Start's context. Each loss is returned
+// once, by Flush or by Start.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r.off() {
 		return nil

@@ -58,7 +58,7 @@ type Stats struct {
 	// Coalesced counts repeats that were reported by the write of another
 	// occurrence.
 	Coalesced int64
-	// Unread counts those of Coalesced whose note no Event shows, because a
+	// Unread counts the coalesced repeats whose note no Event shows, because a
 	// later note replaced it; not part of the sum.
 	Unread int64
 	// Suppressed counts cancelled reconciles, routine conflicts, and repeats of

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A world is a book, a clock, and an API server that answers as it is told.
+// A world is a book, a clock, and an API server with given answers.
 type world struct {
 	*book
 
@@ -167,7 +167,7 @@ func (w *world) check() []string {
 	return problems
 }
 
-// perMinute returns the cap of an object, of which its limit is made.
+// perMinute computes the cap of an object from its limit.
 func (w *world) perMinute() int {
 	for n := 1; ; n++ {
 		if perMinute(n) == w.bounds.perObject {

@@ -25,7 +25,7 @@ type write struct {
 // again. clock is the time of day in nanoseconds, which names a new Event.
 func (b *book) next(now instant, clock int64) (w *write, at instant) {
 	if b.closed {
-		return nil, never // nothing moves any more
+		return nil, never // a closed book writes nothing
 	}
 	for b.later.Len() > 0 && b.later.first().turn.at <= now {
 		b.settle(b.later.first(), now)
@@ -277,7 +277,7 @@ func (b *book) learn(w *write, got reply, silent bool, now instant) {
 	isFailure := got >= namespaceFails
 	switch {
 	case got == serverFails || silent && b.server.failing:
-		if !b.server.failing || b.blamed != n { // it may be the namespace: another one shows
+		if !b.server.failing || b.blamed != n { // repeated failures of n alone may be its own fault
 			b.server.fail(w.begun, now)
 		}
 		b.blamed = n

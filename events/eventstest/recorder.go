@@ -80,7 +80,7 @@ type Entry struct {
 	Regarding   runtime.Object    // the passed object, not a copy
 	Related     runtime.Object    // nil when there is none
 	Type        string            // Normal or Warning, or what the caller gave
-	Reason      string            // what the caller gave, or that of events.Classify
+	Reason      string            // what the caller gave, or the result of events.Classify
 	Action      string            // the reason, when the caller gave none
 	Note        string            // formatted, redacted and cut to 1024 bytes
 	Annotations map[string]string // their values as Note
@@ -331,7 +331,7 @@ func (r *Recorder) lost(e Entry) string {
 }
 
 // An identity is what an events.Recorder distinguishes objects by: the uid, the
-// namespace and the name, or the group and the kind where there is no uid.
+// namespace and the name, and without a uid also the group and the kind.
 type identity struct{ uid, kind, namespace, name string }
 
 func (r *Recorder) identity(obj runtime.Object) identity {
