@@ -9,6 +9,7 @@ import (
 	"html"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ import (
 // The picture's size, in characters and pixels.
 const (
 	filmWidth = roomy - 1
-	filmRows  = 9
+	filmRows  = 11
 	charWidth = 8
 	rowHeight = 20
 )
@@ -47,15 +48,45 @@ func (f *film) add(lines []string) {
 	f.frames = append(f.frames, frame{time.Since(f.began), lines})
 }
 
-// svg draws at most two frames a second, and the last one for five seconds.
-func (f *film) svg() []byte {
-	var shown []frame
+// still is how long the picture shows a table in which only the ages change.
+const still = 2 * time.Second
+
+// ages are the only part of the table that changes by itself.
+var ages = regexp.MustCompile(`\b\d+s\b`)
+
+// shown returns at most two frames a second. What would stand still is cut.
+func (f *film) shown() (shown []frame) {
+	var cut time.Duration
+	var changed time.Duration // when more than an age did
+	last := len(f.frames) - 1
 	for i, fr := range f.frames {
-		if len(shown) > 0 && fr.at-shown[len(shown)-1].at < 500*time.Millisecond && i < len(f.frames)-1 {
+		at := fr.at
+		if i > 0 && fr.isSame(f.frames[i-1]) && i < last {
+			continue
+		}
+		pause := at - changed
+		changed = at
+		if pause > still {
+			cut += pause - still
+		}
+		fr.at = at - cut
+		if len(shown) > 0 && fr.at-shown[len(shown)-1].at < 500*time.Millisecond && i < last {
 			continue
 		}
 		shown = append(shown, fr)
 	}
+	return shown
+}
+
+// isSame reports whether two frames differ in ages only.
+func (fr frame) isSame(other frame) bool {
+	same := func(a, b string) bool { return ages.ReplaceAllString(a, "") == ages.ReplaceAllString(b, "") }
+	return slices.EqualFunc(fr.lines, other.lines, same)
+}
+
+// svg draws the film, and the last frame for five seconds.
+func (f *film) svg() []byte {
+	shown := f.shown()
 	var b bytes.Buffer
 	width, height := filmWidth*charWidth, (filmRows+1)*rowHeight
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="make demo">`+"\n", width, height, width, height)

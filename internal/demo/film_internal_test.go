@@ -46,6 +46,24 @@ func TestFilm_IsAnSVGThatEndsWithTheLastFrame(t *testing.T) {
 	})
 }
 
+func TestFilm_CutsWhatStandsStill(t *testing.T) {
+	f := new(film)
+	for _, fr := range []frame{
+		{0, []string{"a  Running  0s"}},
+		{time.Second, []string{"a  Running  1s"}},
+		{30 * time.Second, []string{"a  Running  30s"}},
+		{31 * time.Second, []string{"a  Cancelled  31s"}},
+		{32 * time.Second, []string{"a  Gone  32s"}},
+	} {
+		f.frames = append(f.frames, fr)
+	}
+	assert.Equal(t, []frame{
+		{0, []string{"a  Running  0s"}},
+		{2 * time.Second, []string{"a  Cancelled  31s"}},
+		{3 * time.Second, []string{"a  Gone  32s"}},
+	}, f.shown(), "a table in which only ages change is shown for two seconds")
+}
+
 func TestCells_KeepTheirColumns(t *testing.T) {
 	tests := map[string]struct{ line, want, reason string }{
 		"columns":  {"a b  c", `<tspan x="8">a b</tspan><tspan x="48">c</tspan>`, "two blanks end a cell, one does not"},

@@ -23,13 +23,13 @@ import (
 
 // play creates the runs of every sample and shows their changes, on a terminal
 // as a table that it draws over. It returns when all runs have ended, or after
-// three minutes. Samples that kill the controller come after the others, whose
-// Events a killed process could lose.
+// three minutes. Samples that kill the controller come after the usual ones,
+// whose Events a killed process could lose.
 func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, record string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	watching, stop := context.WithCancel(ctx)
-	var drawing, players sync.WaitGroup
+	var drawing sync.WaitGroup
 	table := screenOf(out, os.Getenv)
 	if table != nil && !table.fits(len(all)+2) {
 		table = nil
@@ -64,26 +64,52 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	}
 
 	errs := make([]error, len(all))
-	for _, kills := range []bool{false, true} {
-		for i, s := range all {
-			if kills != (s.KillAfter > 0) {
-				continue
-			}
-			players.Go(func() {
-				if errs[i] = s.Create(ctx, p.stage); errs[i] == nil {
-					errs[i] = s.Play(ctx, p.stage)
-				}
-				if errs[i] == nil {
-					s.Check(ctx, p.stage) // waits for its Events
-				}
-			})
+	playOne := func(i int) {
+		s := all[i]
+		errs[i] = s.Create(ctx, p.stage)
+		if errs[i] == nil {
+			errs[i] = s.Play(ctx, p.stage)
 		}
-		players.Wait()
+		if errs[i] == nil {
+			s.Check(ctx, p.stage) // waits for its Events
+		}
 	}
+	var turns [3]sync.WaitGroup
+	for _, turn := range []turn{waiting, usual, killing} {
+		for i, s := range all {
+			if turnOf(s) == turn {
+				turns[turn].Go(func() { playOne(i) })
+			}
+		}
+		if turn != waiting {
+			turns[turn].Wait()
+		}
+	}
+	p.stage.Say("waits for the Jobs without pods: the controller reports them after 30 seconds")
+	turns[waiting].Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return drawn(ctx, all, ended)
+}
+
+// A turn is when a sample is played.
+type turn int
+
+const (
+	waiting turn = iota // from the start to the end: it takes half a minute
+	usual
+	killing // after the usual ones
+)
+
+func turnOf(s *play.Sample) turn {
+	switch {
+	case s.CancelAfter != "":
+		return waiting
+	case s.KillAfter > 0:
+		return killing
+	}
+	return usual
 }
 
 // drawn waits until the watch has shown the end of every run. The players read
