@@ -33,7 +33,8 @@ func (a *answer) WriteHeader(code int) {
 		if a.writer, ok = a.writers.Get().(*gzip.Writer); ok {
 			a.writer.Reset(a.ResponseWriter)
 		} else {
-			a.writer, _ = gzip.NewWriterLevel(a.ResponseWriter, gzip.BestSpeed) // an error only for other levels
+			// Only other levels return an error.
+			a.writer, _ = gzip.NewWriterLevel(a.ResponseWriter, gzip.BestSpeed)
 		}
 	}
 	a.code = code
@@ -64,12 +65,14 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // acceptsGzip reports whether a client named gzip, and did not forbid it by a
 // weight of 0 (RFC 9110, section 12.5.3).
 func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+	codings := strings.Join(r.Header.Values("Accept-Encoding"), ",")
+	for coding := range strings.SplitSeq(codings, ",") {
 		name, weight, weighted := strings.Cut(coding, ";")
 		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
 			continue
 		}
-		q, err := strconv.ParseFloat(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(weight)), "q="), 64)
+		weight = strings.ToLower(strings.TrimSpace(weight))
+		q, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
 		return !weighted || err == nil && q > 0
 	}
 	return false

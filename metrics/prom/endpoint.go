@@ -59,7 +59,8 @@ func New(o Options) (*Endpoint, error) {
 		MeterProvider: provider{sdk, timeout},
 		sdk:           sdk,
 		collector:     convert.New(reader, o.ScopeLabels),
-		errors:        &errorLog{onError: o.OnError}, timeout: timeout,
+		errors:        &errorLog{onError: o.OnError},
+		timeout:       timeout,
 	}
 	for _, g := range o.Gatherers {
 		e.gatherers = append(e.gatherers, &gatherer{Gatherer: g})
@@ -67,7 +68,8 @@ func New(o Options) (*Endpoint, error) {
 	if !o.NoProcessMetrics {
 		e.process = prometheus.NewRegistry()
 		for _, c := range []prometheus.Collector{
-			collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+			collectors.NewGoCollector(),
+			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		} {
 			if err := e.process.Register(c); err != nil {
 				return nil, fmt.Errorf("metrics/prom: metrics of the process: %w", err)
@@ -144,11 +146,17 @@ func unended(err error) error {
 // aggregation is OpenTelemetry's default, but histograms have no minimum and
 // maximum. Each record would have to update them, and Prometheus cannot store
 // them.
-func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation { //nolint:ireturn // what the exporter takes
+//
+//nolint:ireturn // what the exporter takes
+func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	a := sdkmetric.DefaultAggregationSelector(k)
 	if explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram); ok {
 		if o.NativeHistograms {
-			return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20, NoMinMax: true}
+			return sdkmetric.AggregationBase2ExponentialHistogram{
+				MaxSize:  160,
+				MaxScale: 20,
+				NoMinMax: true,
+			}
 		}
 		explicit.NoMinMax = true
 		return explicit // the bounds for an instrument that sets none

@@ -21,7 +21,8 @@ type errorLog struct {
 
 // Println is called with one error, after a description of the failure.
 func (l *errorLog) Println(v ...any) {
-	if text := fmt.Sprint(v[:min(1, len(v))]...); strings.Contains(text, "gathering") {
+	description := fmt.Sprint(v[:min(1, len(v))]...)
+	if strings.Contains(description, "gathering") {
 		l.gathering.Add(1)
 	} else {
 		l.encoding.Add(1)
@@ -45,9 +46,18 @@ func (l *errorLog) family() *dto.MetricFamily {
 	counter := func(cause string, n uint64) *dto.Metric {
 		label := "cause"
 		value := float64(n)
-		return &dto.Metric{Label: []*dto.LabelPair{{Name: &label, Value: &cause}}, Counter: &dto.Counter{Value: &value}}
+		return &dto.Metric{
+			Label:   []*dto.LabelPair{{Name: &label, Value: &cause}},
+			Counter: &dto.Counter{Value: &value},
+		}
 	}
-	return &dto.MetricFamily{Name: &name, Help: &help, Type: dto.MetricType_COUNTER.Enum(), Metric: []*dto.Metric{
-		counter("encoding", l.encoding.Load()), counter("gathering", l.gathering.Load()),
-	}}
+	return &dto.MetricFamily{
+		Name: &name,
+		Help: &help,
+		Type: dto.MetricType_COUNTER.Enum(),
+		Metric: []*dto.Metric{
+			counter("encoding", l.encoding.Load()),
+			counter("gathering", l.gathering.Load()),
+		},
+	}
 }

@@ -51,7 +51,8 @@ func newestPerBucket(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 		ExemplarReservoirProviderSelector: func(a sdkmetric.Aggregation) exemplar.ReservoirProvider {
 			explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram)
 			if !ok {
-				return sdkmetric.DefaultExemplarReservoirProviderSelector(a) // exponential: the buckets move
+				// Exponential: the buckets move.
+				return sdkmetric.DefaultExemplarReservoirProviderSelector(a)
 			}
 			bounds := slices.Clone(explicit.Boundaries) // shared by all series of the histogram
 			return func(attribute.Set) exemplar.Reservoir { return &reservoir{bounds: bounds} }
@@ -90,7 +91,8 @@ func (r *reservoir) Offer(ctx context.Context, t time.Time, v exemplar.Value, _ 
 	bucket := int32(sort.SearchFloat64s(r.bounds, n)) //nolint:gosec // there are not that many bounds
 	k := r.of(bucket)
 	at := t.UnixNano()
-	if since := at - k.at; since >= 0 && since < stays {
+	since := at - k.at
+	if since >= 0 && since < stays {
 		return
 	}
 	span := trace.SpanContextFromContext(ctx)

@@ -32,7 +32,8 @@ func (g *gatherer) whole() ([]*dto.MetricFamily, error) {
 	var all []*dto.MetricFamily
 	for _, f := range families {
 		if f == nil || slices.Contains(f.Metric, nil) {
-			err = errors.Join(err, fmt.Errorf("the family %q is nil or has a metric that is nil", f.GetName()))
+			bad := fmt.Errorf("the family %q is nil or has a metric that is nil", f.GetName())
+			err = errors.Join(err, bad)
 			continue
 		}
 		all = append(all, f)
@@ -43,7 +44,8 @@ func (g *gatherer) whole() ([]*dto.MetricFamily, error) {
 // gathering is a time limit for all gatherers of a scrape. Gatherers have no
 // context.
 func gathering(limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), limit) //nolint:forbidigo // Prometheus' interfaces pass none
+	background := context.Background() //nolint:forbidigo // Prometheus' interfaces pass none
+	return context.WithTimeout(background, limit)
 }
 
 // collect reads the provider's metrics. An error means that there are none.
@@ -99,12 +101,16 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 		process, err = e.process.Gather()
 		errs = append(errs, err)
 	}
-	for _, f := range append(process, e.errors.family()) { // a gatherer may return the process metrics too
-		if !slices.ContainsFunc(all, func(have *dto.MetricFamily) bool { return have.GetName() == f.GetName() }) {
+	// A gatherer may return the process metrics too.
+	for _, f := range append(process, e.errors.family()) {
+		sameName := func(have *dto.MetricFamily) bool { return have.GetName() == f.GetName() }
+		if !slices.ContainsFunc(all, sameName) {
 			all = append(all, f)
 		}
 	}
-	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {
+		return strings.Compare(a.GetName(), b.GetName())
+	})
 	return all, errors.Join(errs...)
 }
 
@@ -137,7 +143,8 @@ func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 	}
-	if err = errors.Join(errors.Join(p.Errs...), err); err != nil && e.errors.onError != nil {
+	err = errors.Join(errors.Join(p.Errs...), err)
+	if err != nil && e.errors.onError != nil {
 		e.errors.onError(err)
 	}
 	for _, m := range p.Metrics {

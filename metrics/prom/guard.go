@@ -24,16 +24,21 @@ type failures struct{}
 // fails or does not return, it costs its own metrics. The SDK never sees its
 // error, because a periodic reader sends nothing at all after an error.
 type callback struct {
-	name   string // for errors
-	limit  time.Duration
-	call   isolate.Call[*observations]
-	size   int                   // how many values the last call observed. Only call's goroutine uses it
+	name  string // for errors
+	limit time.Duration
+	call  isolate.Call[*observations]
+	// size is how many values the last call observed. Only call's goroutine
+	// uses it.
+	size   int
 	missed atomic.Pointer[error] // of another reader, for the next scrape
 }
 
 // run calls f, or joins a call that still runs. It returns the observations,
 // or nil if f panicked or is late. The SDK's lock is held meanwhile.
-func (c *callback) run(ctx context.Context, f func(context.Context, *observations) error) *observations {
+func (c *callback) run(
+	ctx context.Context,
+	f func(context.Context, *observations) error,
+) *observations {
 	limited, cancel := context.WithTimeout(ctx, c.patience(ctx))
 	defer cancel()
 	seen, err := c.call.Start(func() (*observations, error) {
@@ -97,7 +102,8 @@ type meter struct {
 // guarded is the callback of f. The instrument is empty if f has several.
 func (m meter) guarded(f any, instrument string) *callback {
 	code := "nil"
-	if known := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); known != nil {
+	known := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
+	if known != nil {
 		code = known.Name()
 	}
 	name := "the callback " + code
@@ -107,68 +113,102 @@ func (m meter) guarded(f any, instrument string) *callback {
 	return &callback{name: name + fmt.Sprintf(" of the meter %q", m.name), limit: m.limit}
 }
 
-func (m meter) RegisterCallback(f metric.Callback, instruments ...metric.Observable) (metric.Registration, error) {
+func (m meter) RegisterCallback(
+	f metric.Callback,
+	instruments ...metric.Observable,
+) (metric.Registration, error) {
 	c := m.guarded(f, "")
-	return m.Meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+	guarded := func(ctx context.Context, o metric.Observer) error {
 		seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
 			return f(ctx, observer{observations: seen})
 		})
 		seen.replay(o)
 		return nil
-	}, instruments...)
+	}
+	return m.Meter.RegisterCallback(guarded, instruments...)
 }
 
-func (m meter) Int64ObservableCounter(name string, opts ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
-	return m.Meter.Int64ObservableCounter(name, guardInts(m, name, opts, func(o metric.Int64ObservableCounterOption) []metric.Int64Callback {
+func (m meter) Int64ObservableCounter(
+	name string,
+	opts ...metric.Int64ObservableCounterOption,
+) (metric.Int64ObservableCounter, error) {
+	callbacks := func(o metric.Int64ObservableCounterOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableCounterConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Int64ObservableCounter(name, guardInts(m, name, opts, callbacks)...)
 }
 
-func (m meter) Int64ObservableUpDownCounter(name string, opts ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
-	return m.Meter.Int64ObservableUpDownCounter(name, guardInts(m, name, opts, func(o metric.Int64ObservableUpDownCounterOption) []metric.Int64Callback {
+func (m meter) Int64ObservableUpDownCounter(
+	name string,
+	opts ...metric.Int64ObservableUpDownCounterOption,
+) (metric.Int64ObservableUpDownCounter, error) {
+	callbacks := func(o metric.Int64ObservableUpDownCounterOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableUpDownCounterConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Int64ObservableUpDownCounter(name, guardInts(m, name, opts, callbacks)...)
 }
 
-func (m meter) Int64ObservableGauge(name string, opts ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
-	return m.Meter.Int64ObservableGauge(name, guardInts(m, name, opts, func(o metric.Int64ObservableGaugeOption) []metric.Int64Callback {
+func (m meter) Int64ObservableGauge(
+	name string,
+	opts ...metric.Int64ObservableGaugeOption,
+) (metric.Int64ObservableGauge, error) {
+	callbacks := func(o metric.Int64ObservableGaugeOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableGaugeConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Int64ObservableGauge(name, guardInts(m, name, opts, callbacks)...)
 }
 
-func (m meter) Float64ObservableCounter(name string, opts ...metric.Float64ObservableCounterOption) (metric.Float64ObservableCounter, error) {
-	return m.Meter.Float64ObservableCounter(name, guardFloats(m, name, opts, func(o metric.Float64ObservableCounterOption) []metric.Float64Callback {
+func (m meter) Float64ObservableCounter(
+	name string,
+	opts ...metric.Float64ObservableCounterOption,
+) (metric.Float64ObservableCounter, error) {
+	callbacks := func(o metric.Float64ObservableCounterOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableCounterConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Float64ObservableCounter(name, guardFloats(m, name, opts, callbacks)...)
 }
 
-func (m meter) Float64ObservableUpDownCounter(name string, opts ...metric.Float64ObservableUpDownCounterOption) (metric.Float64ObservableUpDownCounter, error) {
-	return m.Meter.Float64ObservableUpDownCounter(name, guardFloats(m, name, opts, func(o metric.Float64ObservableUpDownCounterOption) []metric.Float64Callback {
+func (m meter) Float64ObservableUpDownCounter(
+	name string,
+	opts ...metric.Float64ObservableUpDownCounterOption,
+) (metric.Float64ObservableUpDownCounter, error) {
+	callbacks := func(o metric.Float64ObservableUpDownCounterOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableUpDownCounterConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Float64ObservableUpDownCounter(name, guardFloats(m, name, opts, callbacks)...)
 }
 
-func (m meter) Float64ObservableGauge(name string, opts ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
-	return m.Meter.Float64ObservableGauge(name, guardFloats(m, name, opts, func(o metric.Float64ObservableGaugeOption) []metric.Float64Callback {
+func (m meter) Float64ObservableGauge(
+	name string,
+	opts ...metric.Float64ObservableGaugeOption,
+) (metric.Float64ObservableGauge, error) {
+	callbacks := func(o metric.Float64ObservableGaugeOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableGaugeConfig(o).Callbacks()
-	})...)
+	}
+	return m.Meter.Float64ObservableGauge(name, guardFloats(m, name, opts, callbacks)...)
 }
 
 // guardInts replaces the options that have a callback. All others stay
 // unchanged.
-func guardInts[O any](m meter, name string, opts []O, callbacks func(O) []metric.Int64Callback) (all []O) {
+func guardInts[O any](
+	m meter,
+	name string,
+	opts []O,
+	callbacks func(O) []metric.Int64Callback,
+) (all []O) {
 	for _, o := range opts {
 		found := callbacks(o)
 		for _, f := range found {
 			c := m.guarded(f, name)
-			var guarded any = metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			guarded := func(ctx context.Context, o metric.Int64Observer) error {
 				seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
 					return f(ctx, int64Observer{observations: seen})
 				})
 				seen.replayInt64(o)
 				return nil
-			})
-			if own, ok := guarded.(O); ok {
+			}
+			var option any = metric.WithInt64Callback(guarded)
+			if own, ok := option.(O); ok {
 				all = append(all, own)
 			}
 		}
@@ -180,19 +220,25 @@ func guardInts[O any](m meter, name string, opts []O, callbacks func(O) []metric
 }
 
 // guardFloats is guardInts for floats.
-func guardFloats[O any](m meter, name string, opts []O, callbacks func(O) []metric.Float64Callback) (all []O) {
+func guardFloats[O any](
+	m meter,
+	name string,
+	opts []O,
+	callbacks func(O) []metric.Float64Callback,
+) (all []O) {
 	for _, o := range opts {
 		found := callbacks(o)
 		for _, f := range found {
 			c := m.guarded(f, name)
-			var guarded any = metric.WithFloat64Callback(func(ctx context.Context, o metric.Float64Observer) error {
+			guarded := func(ctx context.Context, o metric.Float64Observer) error {
 				seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
 					return f(ctx, float64Observer{observations: seen})
 				})
 				seen.replayFloat64(o)
 				return nil
-			})
-			if own, ok := guarded.(O); ok {
+			}
+			var option any = metric.WithFloat64Callback(guarded)
+			if own, ok := option.(O); ok {
 				all = append(all, own)
 			}
 		}

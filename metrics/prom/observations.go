@@ -76,11 +76,15 @@ func (s *observations) replay(to metric.Observer) {
 }
 
 func (s *observations) replayInt64(to metric.Int64Observer) {
-	s.each(func(o observation, options []metric.ObserveOption) { to.Observe(o.integer, options...) })
+	s.each(func(o observation, options []metric.ObserveOption) {
+		to.Observe(o.integer, options...)
+	})
 }
 
 func (s *observations) replayFloat64(to metric.Float64Observer) {
-	s.each(func(o observation, options []metric.ObserveOption) { to.Observe(o.float, options...) })
+	s.each(func(o observation, options []metric.ObserveOption) {
+		to.Observe(o.float, options...)
+	})
 }
 
 // observer takes the values of a callback that has several instruments.
@@ -89,11 +93,19 @@ type observer struct {
 	*observations
 }
 
-func (o observer) ObserveInt64(i metric.Int64Observable, value int64, options ...metric.ObserveOption) {
+func (o observer) ObserveInt64(
+	i metric.Int64Observable,
+	value int64,
+	options ...metric.ObserveOption,
+) {
 	o.add(observation{of: i, integer: value}, options)
 }
 
-func (o observer) ObserveFloat64(i metric.Float64Observable, value float64, options ...metric.ObserveOption) {
+func (o observer) ObserveFloat64(
+	i metric.Float64Observable,
+	value float64,
+	options ...metric.ObserveOption,
+) {
 	o.add(observation{ofFloat: i, float: value}, options)
 }
 

@@ -98,7 +98,8 @@ const defaultTimeout = 5 * time.Second
 func (o Options) check() error {
 	var errs []error
 	refuse := func(field string, value any, accepted string) {
-		errs = append(errs, fmt.Errorf("%w: Options.%s: %v is not accepted; want %s", ErrOption, field, value, accepted))
+		errs = append(errs, fmt.Errorf("%w: Options.%s: %v is not accepted; want %s",
+			ErrOption, field, value, accepted))
 	}
 	if o.MaxInFlight < 0 {
 		refuse("MaxInFlight", o.MaxInFlight, fmt.Sprintf("a positive number, or 0 for %d", defaultInFlight))
@@ -122,8 +123,10 @@ func (o Options) check() error {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(o.Resource)) {
-		if v := o.Resource[k]; k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
-			refuse(fmt.Sprintf("Resource[%q]", k), strconv.Quote(v), "a name that is not empty, and UTF-8")
+		v := o.Resource[k]
+		if k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
+			field := fmt.Sprintf("Resource[%q]", k)
+			refuse(field, strconv.Quote(v), "a name that is not empty, and UTF-8")
 		}
 	}
 	return errors.Join(errs...)
