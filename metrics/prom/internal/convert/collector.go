@@ -140,7 +140,9 @@ func (c *Collector) Read(ctx context.Context) (Page, error) {
 			p.Families = append(p.Families, f.sorted())
 		}
 	}
-	slices.SortFunc(p.Families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(p.Families, func(a, b *dto.MetricFamily) int {
+		return strings.Compare(a.GetName(), b.GetName())
+	})
 	return p, nil
 }
 
@@ -156,8 +158,15 @@ func (c *Collector) add(p *Page, f *family, s *sample) {
 
 // sorted is the family with its samples in the order of their labels.
 func (f *family) sorted() *dto.MetricFamily {
-	slices.SortFunc(f.samples, func(a, b *sample) int { return strings.Compare(a.series.place.labels, b.series.place.labels) })
-	out := &dto.MetricFamily{Name: &f.name, Help: &f.help, Type: f.kind.Enum(), Metric: make([]*dto.Metric, len(f.samples))}
+	slices.SortFunc(f.samples, func(a, b *sample) int {
+		return strings.Compare(a.series.place.labels, b.series.place.labels)
+	})
+	out := &dto.MetricFamily{
+		Name:   &f.name,
+		Help:   &f.help,
+		Type:   f.kind.Enum(),
+		Metric: make([]*dto.Metric, len(f.samples)),
+	}
 	for n, s := range f.samples {
 		out.Metric[n] = &s.metric
 	}
@@ -171,11 +180,17 @@ const TargetHelp = "Target metadata"
 // targetInfo adds the resource as labels of a constant.
 func (c *Collector) targetInfo(p *Page) {
 	if c.info == nil {
-		f := &family{name: otlptranslator.TargetInfoMetricName, help: TargetHelp, kind: isGauge, places: map[string]*place{}}
+		f := &family{
+			name:   otlptranslator.TargetInfoMetricName,
+			help:   TargetHelp,
+			kind:   isGauge,
+			places: map[string]*place{},
+		}
 		c.families[f.name] = f
 		c.info = &instrument{family: f, series: map[attribute.Distinct]*series{}}
 	}
-	if s := c.seriesOf(p, c.info, *c.data.Resource.Set()); s != nil {
+	s := c.seriesOf(p, c.info, *c.data.Resource.Set())
+	if s != nil {
 		one := 1.0
 		m := &sample{series: s}
 		m.metric.Label = s.labels
@@ -188,9 +203,11 @@ func (c *Collector) targetInfo(p *Page) {
 func (c *Collector) convert(p *Page, scope instrumentation.Scope, m metricdata.Metrics) {
 	switch data := m.Data.(type) {
 	case metricdata.Sum[int64]:
-		numbers(c, p, c.instrumentOf(scope, m, sumKind(data.IsMonotonic)), sumKind(data.IsMonotonic), data.DataPoints)
+		k := sumKind(data.IsMonotonic)
+		numbers(c, p, c.instrumentOf(scope, m, k), k, data.DataPoints)
 	case metricdata.Sum[float64]:
-		numbers(c, p, c.instrumentOf(scope, m, sumKind(data.IsMonotonic)), sumKind(data.IsMonotonic), data.DataPoints)
+		k := sumKind(data.IsMonotonic)
+		numbers(c, p, c.instrumentOf(scope, m, k), k, data.DataPoints)
 	case metricdata.Gauge[int64]:
 		numbers(c, p, c.instrumentOf(scope, m, isGauge), isGauge, data.DataPoints)
 	case metricdata.Gauge[float64]:
@@ -214,7 +231,11 @@ func sumKind(monotonic bool) dto.MetricType {
 }
 
 // instrumentOf returns what an instrument is in Prometheus.
-func (c *Collector) instrumentOf(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
+func (c *Collector) instrumentOf(
+	scope instrumentation.Scope,
+	m metricdata.Metrics,
+	k dto.MetricType,
+) *instrument {
 	id := stream{scope, m.Name, m.Unit, m.Description, k}
 	i, ok := c.instruments[id]
 	if !ok {
@@ -224,17 +245,27 @@ func (c *Collector) instrumentOf(scope instrumentation.Scope, m metricdata.Metri
 	return i
 }
 
-func (c *Collector) newInstrument(scope instrumentation.Scope, m metricdata.Metrics, k dto.MetricType) *instrument {
+func (c *Collector) newInstrument(
+	scope instrumentation.Scope,
+	m metricdata.Metrics,
+	k dto.MetricType,
+) *instrument {
 	i := &instrument{series: map[attribute.Distinct]*series{}}
-	name, err := c.namer.Build(otlptranslator.Metric{Name: m.Name, Unit: m.Unit, Type: namingType(m)})
+	name, err := c.namer.Build(otlptranslator.Metric{
+		Name: m.Name,
+		Unit: m.Unit,
+		Type: namingType(m),
+	})
 	if err != nil {
 		i.err = fmt.Errorf("metrics/prom: the instrument %q: %w", m.Name, err)
 		return i
 	}
 	i.family = c.families[name]
 	if i.family == nil {
-		if other := c.collides(name, k); other != "" {
-			i.err = fmt.Errorf("metrics/prom: the instrument %q of %q: %s collides with %s", m.Name, scope.Name, name, other)
+		other := c.collides(name, k)
+		if other != "" {
+			i.err = fmt.Errorf("metrics/prom: the instrument %q of %q: %s collides with %s",
+				m.Name, scope.Name, name, other)
 			return i
 		}
 		i.family = &family{name: name, help: m.Description, kind: k, places: map[string]*place{}}
@@ -266,7 +297,12 @@ func (c *Collector) collides(name string, k dto.MetricType) string {
 		if k == isHistogram && c.families[name+suffix] != nil {
 			return name + suffix
 		}
-		if base, ok := strings.CutSuffix(name, suffix); ok && c.families[base] != nil && c.families[base].kind == isHistogram {
+		base, ok := strings.CutSuffix(name, suffix)
+		if !ok {
+			continue
+		}
+		other := c.families[base]
+		if other != nil && other.kind == isHistogram {
 			return base
 		}
 	}

@@ -45,7 +45,13 @@ func (i *instrument) usable(p *Page) bool {
 
 // numbers adds the points of a counter or a gauge. All points of an instrument
 // share three allocations.
-func numbers[N int64 | float64](c *Collector, p *Page, i *instrument, k dto.MetricType, points []metricdata.DataPoint[N]) {
+func numbers[N int64 | float64](
+	c *Collector,
+	p *Page,
+	i *instrument,
+	k dto.MetricType,
+	points []metricdata.DataPoint[N],
+) {
 	if !i.usable(p) {
 		return
 	}
@@ -80,7 +86,12 @@ func numbers[N int64 | float64](c *Collector, p *Page, i *instrument, k dto.Metr
 }
 
 // histograms adds the points of a histogram with fixed buckets.
-func histograms[N int64 | float64](c *Collector, p *Page, i *instrument, points []metricdata.HistogramDataPoint[N]) {
+func histograms[N int64 | float64](
+	c *Collector,
+	p *Page,
+	i *instrument,
+	points []metricdata.HistogramDataPoint[N],
+) {
 	if !i.usable(p) {
 		return
 	}
@@ -126,7 +137,12 @@ const (
 )
 
 // natives adds the points of a histogram with exponential buckets.
-func natives[N int64 | float64](c *Collector, p *Page, i *instrument, points []metricdata.ExponentialHistogramDataPoint[N]) {
+func natives[N int64 | float64](
+	c *Collector,
+	p *Page,
+	i *instrument,
+	points []metricdata.ExponentialHistogramDataPoint[N],
+) {
 	if !i.usable(p) {
 		return
 	}
@@ -149,7 +165,8 @@ func natives[N int64 | float64](c *Collector, p *Page, i *instrument, points []m
 			err = native.Write(&out)
 		}
 		if err != nil {
-			p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err))
+			err = fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err)
+			p.Errs = append(p.Errs, err)
 			continue
 		}
 		m := &sample{series: s}
@@ -173,7 +190,12 @@ func spread(b metricdata.ExponentialBucket, by int32) map[int]int64 {
 
 // attach puts the exemplars into a metric that is not in the page yet, each
 // into its bucket.
-func attach[N int64 | float64](c *Collector, p *Page, m *sample, exemplars []metricdata.Exemplar[N]) {
+func attach[N int64 | float64](
+	c *Collector,
+	p *Page,
+	m *sample,
+	exemplars []metricdata.Exemplar[N],
+) {
 	if len(exemplars) == 0 {
 		return
 	}

@@ -53,7 +53,8 @@ func (c *Collector) seriesOf(p *Page, i *instrument, attrs attribute.Set) *serie
 		p.Errs = append(p.Errs, s.err)
 		return nil
 	case s.place.turn == c.turn:
-		p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s is there twice: %v", i.family.name, s.labels))
+		p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: a series of %s is there twice: %v",
+			i.family.name, s.labels))
 		return nil
 	}
 	s.place.turn = c.turn
@@ -64,7 +65,10 @@ func (c *Collector) newSeries(i *instrument, attrs attribute.Set) *series {
 	labels, values, err := c.pairs(attrs)
 	labels = append(labels, i.labels...)
 	values = append(values, i.values...)
-	s := &series{desc: prometheus.NewDesc(i.family.name, i.family.help, labels, nil), values: values}
+	s := &series{
+		desc:   prometheus.NewDesc(i.family.name, i.family.help, labels, nil),
+		values: values,
+	}
 	if err == nil {
 		s.labels, err = labelPairs(s.desc, values)
 	}
@@ -113,7 +117,8 @@ func (c *Collector) forget(i *instrument) {
 // name, Prometheus refuses the whole page: the label is there twice.
 const bucketLabel = "le"
 
-var errBucketLabel = errors.New(`the attribute "le" is not accepted; want another name, because le is the label of a bucket`)
+var errBucketLabel = errors.New(`the attribute "le" is not accepted; ` +
+	"want another name, because le is the label of a bucket")
 
 // labelPairs are the sorted labels of a series. Making them also finds values
 // that Prometheus does not accept.
