@@ -24,7 +24,7 @@ type Attempt struct {
 }
 
 // slot records whether a copy of an Attempt has already ended. An Attempt is
-// live while its turn equals that in the slot.
+// live while it has the turn of the slot.
 type slot struct{ turn atomic.Uint64 }
 
 // slots recycles slots, so that an attempt costs no allocation.

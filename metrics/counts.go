@@ -22,8 +22,8 @@ type count struct {
 	options []metric.ObserveOption
 }
 
-// newCounts makes a counter for each value. Those of rare are exported from
-// their first occurrence on. kv are the other attributes.
+// newCounts makes a counter for each value. The counters of rare values are
+// exported from their first occurrence on. kv are the other attributes.
 func newCounts(label string, values, rare []string, kv ...attribute.KeyValue) *counts {
 	c := &counts{values: make([]count, len(values))}
 	for i, name := range values {
@@ -65,7 +65,7 @@ func (c *counts) add(word string, n int64) {
 // addResult counts a result.
 func (c *counts) addResult(r Result) { c.values[r.index()].n.Add(1) }
 
-// observe exports the counters. Nil counts, which nobody asked for, have none.
+// observe exports the counters. Nil counts export nothing.
 func (c *counts) observe(o metric.Observer, counter metric.Int64ObservableCounter) {
 	if c == nil {
 		return

@@ -22,8 +22,8 @@
 //		return err
 //	}
 //
-// With a tracer, BeginSpan also starts a span. Its IDs are those of the
-// exemplar and of the log lines:
+// With a tracer, BeginSpan also starts a span. The exemplar and the log lines
+// have its IDs:
 //
 //	ctx, attempt := r.metrics.BeginSpan(ctx, r.tracer, "reconcile AgentRun")
 //	defer attempt.End(ctx, &result)

@@ -78,8 +78,8 @@ func (o Options) table() (catalog.Table, error) {
 	return t, errors.Join(errs...)
 }
 
-// checkBounds accepts the bounds from which every backend can compute a
-// quantile. Without a finite bound there is none.
+// checkBounds accepts bounds that let every backend compute a quantile. Without
+// a finite bound there is no quantile.
 func checkBounds(bounds []float64) error {
 	if len(bounds) == 0 {
 		return errors.New(" is empty; want at least one bound")

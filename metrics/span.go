@@ -23,10 +23,10 @@ import (
 //		defer attempt.End(ctx, &result)
 //
 // The logger in ctx is bound as [tracelog.Bind] does it. The span has the
-// attribute controller, and from End on the attribute result and, for a result
-// that failed, the status Error with the result as its description. The text of
-// an error is not in it, because it may hold a secret:
-// [trace.Span.RecordError] adds one.
+// attribute controller. End adds the attribute result and, if the result is a
+// failure, the status Error with the result as its description. The text of an
+// error is not in it, because it may hold a secret: [trace.Span.RecordError]
+// adds one.
 //
 // With a nil tracer BeginSpan returns ctx unchanged and is Begin. On a nil
 // Controller it also starts no span.

@@ -74,7 +74,7 @@ func TestBeginSpan_ExemplarSpanAndLogLineAgree(t *testing.T) {
 	assert.Equal(t, sdktrace.Status{Code: codes.Error, Description: "timeout"}, span.Status)
 }
 
-// The result of the span is that of the metric.
+// The span has the same result as the metric.
 func TestBeginSpan_EndsWithTheResult(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -110,7 +110,7 @@ func TestBeginSpan_EndsWithTheResult(t *testing.T) {
 	}
 }
 
-// Without a tracer the context stays as it is and nothing is allocated.
+// Without a tracer the context is unchanged and nothing is allocated.
 func TestBeginSpan_WithoutATracerIsBegin(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")
@@ -128,7 +128,7 @@ func TestBeginSpan_WithoutATracerIsBegin(t *testing.T) {
 	assert.Empty(t, exporter.GetSpans())
 }
 
-// tracerOf is a tracer of which a nil pointer cannot be used.
+// tracerOf is a tracer that panics if it is a nil pointer.
 type tracerOf struct{ noop.Tracer }
 
 func (t *tracerOf) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {

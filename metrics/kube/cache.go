@@ -76,9 +76,9 @@ func (c *Cache) Age() time.Duration {
 // Check is a check for a readyz endpoint, such as controller-runtime's
 // AddReadyzCheck. It fails while the informer has not listed its objects, and
 // while its version is older than limit: give it 15 minutes or more. Use it
-// only if a process that is not ready should lose traffic, such as one that
-// serves from its cache. Do not use it for livez: an API server that is down
-// would restart all controllers.
+// only if a process that is not ready should lose traffic, such as a process
+// that serves from its cache. Do not use it for livez: an API server that is
+// down would restart all controllers.
 func (c *Cache) Check(limit time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		if c == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
-// An item fails from its first failure to its next success, however often it is
-// retried, and counts after 15 minutes.
+// An item fails from its first failure to its next success, through any number
+// of retries, and counts after 15 minutes.
 //
 //req:shows O2
 func TestQueue_CountsItemsThatFail(t *testing.T) {

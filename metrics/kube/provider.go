@@ -34,7 +34,7 @@ import (
 // shutdown. A second queue of the same name, from the same provider, continues
 // its counts. Queues of one name from two providers add up, including items
 // left in a queue that was shut down. Queues beyond Options.MaxControllers
-// share one series: their counts add up, and the ages are those of any one of
+// share one series: their counts add up, and the ages come from any one of
 // them.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}

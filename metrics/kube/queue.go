@@ -32,8 +32,8 @@ type Queue[T comparable] struct {
 
 	mu       sync.Mutex
 	wake     sync.Cond      // an item is ready, or the queue is shut down and no item is held
-	items    map[T]*item[T] // those in first, in ready and in held
-	first    list[T]        // the ready items that workers take before those of ready, in this order
+	items    map[T]*item[T] // the items in first, in ready and in held
+	first    list[T]        // the ready items that workers take before the list ready, in this order
 	ready    list[T]        // in the order in which workers take them
 	held     list[T]        // by workers, the longest first
 	spare    list[T]        // what the other lists no longer use

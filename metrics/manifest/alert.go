@@ -31,8 +31,8 @@ const (
 	restarts      = 2
 )
 
-// A request may fail. The share of requests that fail, and for how long, are
-// those of the alerts that most clusters have for API clients.
+// Some requests may fail. Most clusters have an alert for API clients with this
+// share of failed requests and this time.
 const (
 	failedRequests    = 0.01
 	failedRequestsFor = 15 * time.Minute
@@ -71,7 +71,7 @@ type Alert struct {
 	// Severity is "critical" if objects are not reconciled, or if two processes
 	// reconcile them. Otherwise it is "warning".
 	Severity string
-	// Labels are more labels of the alert, in addition to those of Expr.
+	// Labels are more labels of the alert, in addition to the labels of Expr.
 	Labels map[string]string
 	// Summary and Description are Go templates of Prometheus.
 	Summary, Description string

@@ -157,7 +157,7 @@ func (c *checks) runbook(address string) {
 		"query or a fragment also %s, where the alert's name goes", alertPlace)
 }
 
-// printable accepts text that YAML may write as it is. With a backslash it
+// printable accepts text that YAML may write unescaped. With a backslash it
 // might be taken for the escapes of document.
 func printable(s string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }

@@ -125,7 +125,7 @@ func (d *dashboard) add(p panelJSON) {
 type templateQuery struct{ name, label, query, all string }
 
 // variables lists the variables that select targets and controllers: one for
-// each kept label, then those that every dashboard has. If a label may be
+// each kept label, then the variables of every dashboard. If a label may be
 // absent, All also matches its absence.
 func variables(kept []string) []templateQuery {
 	metric := catalog.Instruments().Reconciles.PrometheusName()

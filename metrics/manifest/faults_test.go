@@ -192,7 +192,7 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 	}
 	for _, name := range metrics {
 		if _, _, ok := lookup(name); !ok {
-			note("%s is no metric of the catalogue", name)
+			note("%s is not a metric of the catalogue", name)
 		}
 	}
 	for _, m := range selectors {

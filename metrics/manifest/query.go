@@ -40,7 +40,7 @@ const (
 type expr struct {
 	text     string
 	unit     string
-	by       []string // the labels of the values, without those that all values keep
+	by       []string // the labels of the values, without the labels that all values keep
 	exemplar bool     // drawn from a histogram, whose buckets lead to traces
 }
 
@@ -292,11 +292,11 @@ func (q *queries) perController(i catalog.Instrument) bool {
 	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
 
-// group is the clause of an aggregation by labels and those that all values
-// keep.
+// group is the clause of an aggregation by labels and by the labels that all
+// values keep.
 func (q *queries) group(by []string) string { return " by (" + q.kept(by) + ")" }
 
-// on is the clause of a set that compares labels and those that all values
+// on is the clause of a set that compares labels and the labels that all values
 // keep.
 func (q *queries) on(labels []string) string { return " on (" + q.kept(labels) + ")" }
 

@@ -94,22 +94,22 @@ type Access struct {
 	// TLS scrapes by HTTPS. It needs ServerName or InsecureSkipVerify, because
 	// the address that is scraped is a pod's, which no certificate names.
 	TLS bool
-	// ServerName is the name in the certificate, usually that of the Service,
-	// such as agentrun-metrics.agents.svc.
+	// ServerName is the name in the certificate, usually the name of the
+	// Service, such as agentrun-metrics.agents.svc.
 	ServerName string
 	// CA is the Secret's key with the authorities that signed it, in PEM. Zero
 	// means the authorities of Prometheus' system.
 	CA SecretKey
 	// InsecureSkipVerify accepts every certificate, such as the self-signed one
-	// of a new project of kubebuilder. Whoever answers for the pod gets the
-	// token.
+	// of a new project of kubebuilder. Any server that answers for the pod gets
+	// the token.
 	InsecureSkipVerify bool
 	// Token is the Secret's key with the bearer token that the endpoint
 	// requires. Zero means none. It needs TLS, because plain HTTP would expose
 	// the token.
 	Token SecretKey
 	// TokenFile is the path of a file with the token, in Prometheus' container:
-	// /var/run/secrets/kubernetes.io/serviceaccount/token is that of its
+	// /var/run/secrets/kubernetes.io/serviceaccount/token is the token of its
 	// service account. Zero means none. It needs TLS, and no Token.
 	TokenFile string
 

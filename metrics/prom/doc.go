@@ -38,7 +38,7 @@
 //
 // A prometheus.Registry calls its collectors in separate goroutines. A
 // collector that panics costs its own metrics with client_golang v1.24 or
-// newer. With an older version it ends the process, whichever handler scrapes.
+// newer. With an older version it ends the process, with any handler.
 //
 // The same holds for Options.Readers: a periodic reader of the SDK exports
 // nothing after an error of a callback, so it gets none. The next scrape

@@ -128,7 +128,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 
 // unended drops the errors of readers that were shut down before. The SDK joins
 // the errors of its readers. A reader with nothing left to send must not hide
-// that another one could not send.
+// the error of another reader.
 func unended(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error

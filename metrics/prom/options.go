@@ -54,7 +54,7 @@ type Options struct {
 	// of other libraries. The first view that matches an instrument counts.
 	// Without the attribute controller the series of all controllers are one,
 	// and of an age or a state the last one counts. Zero means that all
-	// instruments are served as they are.
+	// instruments are served unchanged.
 	Views []sdkmetric.View
 	// Readers get the same metrics as scrapes do, for example a periodic reader
 	// that sends them by OTLP. A callback that fails costs them its own metrics

@@ -136,7 +136,7 @@ func attrsOf(r slog.Record) []slog.Attr {
 }
 
 // part separates the IDs from the rest. A group without a name belongs to the
-// level around it, as slog has it.
+// level around it, as in slog.
 func part(attrs []slog.Attr) (ids, rest []slog.Attr) {
 	if !slices.ContainsFunc(attrs, hasID) {
 		return nil, attrs

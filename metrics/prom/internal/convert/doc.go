@@ -1,9 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package convert turns the metrics of OpenTelemetry's SDK into those of
-// Prometheus, with the output of OpenTelemetry's exporter. A fuzz test of
-// package prom compares the two.
+// Package convert converts the metrics of OpenTelemetry's SDK to Prometheus
+// metrics, with the output of OpenTelemetry's exporter. A fuzz test of package
+// prom compares the two.
 //
 // The exporter itself does not keep what package prom promises:
 //
@@ -15,7 +15,7 @@
 //     twice, and Prometheus refuses the whole page.
 //   - It collects without a context, so that no deadline reaches the callbacks.
 //
-// A producer around a reader of our own brings the deadline and the errors of
+// A producer around a custom reader brings the deadline and the errors of
 // callbacks. Names, types, labels and values would have to be checked before
 // the exporter sees them. That is most of this package, and more than it saves.
 package convert
