@@ -255,7 +255,7 @@ func (c *change) openLive(role string, reply Object) (*document, error) {
 }
 
 // rebase merges after with the live object, which takes the place of before.
-// The generation is still the one that this reconcile acted on.
+// The generation that this reconcile acted on does not change.
 func (c *change) rebase(reply Object) error {
 	live, err := c.openLive("the object after a conflict", reply)
 	if err != nil {
@@ -282,7 +282,7 @@ func (c *change) rebase(reply Object) error {
 }
 
 // isUnreported reports whether the live status is certainly not one of this
-// controller, or of a replica: each of theirs has an observedGeneration.
+// controller, or of a replica: all their statuses have an observedGeneration.
 func (c *change) isUnreported() bool {
 	if c.names.ObservedGeneration == absent || c.generation == 0 {
 		return false

@@ -34,7 +34,7 @@ const maxSceneLines = 60
 //
 //   - writer: a controller with a Writer: owned, second (it does not own
 //     observedGeneration), no-times, heartbeat, once (no retries), redact,
-//     shares (the memory of another one), loose (unstructured objects)
+//     shares (the memory of another Writer), loose (unstructured objects)
 //   - read: the cache of a controller takes the stored object
 //   - keep: the controller goes on with the object that Commit returned
 //   - commit: a reconcile from that copy sets phase, message, and conditions as

@@ -19,7 +19,7 @@ import (
 type worldBudget struct {
 	controllers, truths         uint8
 	crashes, faults, acts, ages uint8
-	bare                        bool // there is no phase, which would be a conflict
+	bare                        bool // without a phase, which would be a conflict
 	crd                         crd
 }
 
@@ -106,8 +106,8 @@ func worldBudgets() []worldBudget {
 // the budgets. In each of them no rule is broken: no verdict of a newer
 // reconcile is replaced or mixed with an older one, times never move, no stale
 // copy is accepted, and no write changes only updatedAt. Without further faults
-// the stored status is that of the last reconcile. The two documented ways in
-// which a stale copy is accepted are reached.
+// the stored status is the result of the last reconcile. The two documented
+// ways in which a stale copy is accepted are reached.
 func TestSearch_OfASmallWorld(t *testing.T) {
 	for _, left := range worldBudgets() {
 		model := worldModel(left)

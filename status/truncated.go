@@ -16,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// StatusTruncated is the type of the condition by which Commit says that the
-// API server refused a field of the status, so that only the conditions and
-// the times were written. Its status is True and its message names the field.
-// The next Commit that writes the whole status removes it.
+// StatusTruncated is the type of the condition that Commit sets when it writes
+// only the conditions and the times, because the API server refused a field of
+// the status. Its status is True and its message names the field. The next
+// Commit that writes the whole status removes it.
 const StatusTruncated = "StatusTruncated"
 
 // The reasons of the condition.
@@ -111,8 +111,9 @@ func (c *change) invalidFields(err error) []string {
 }
 
 // truncate makes after the stored status with after's conditions and times, and
-// with a condition that names what is left out. observedGeneration moves only
-// with work that is done, because the status of this generation is not whole.
+// with a condition that names the fields that are left out. observedGeneration
+// moves only with work that is done, because the status of this generation is
+// not whole.
 func (c *change) truncate(r refusal) {
 	c.after.content.fields = maps.Clone(c.before.content.fields)
 	c.heartbeat = 0

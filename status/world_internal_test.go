@@ -50,7 +50,7 @@ const (
 
 const defaultPhase = 9
 
-// fault is what becomes of a request.
+// fault is what happens to a request.
 type fault uint8
 
 const (

@@ -26,7 +26,7 @@ import (
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
-// breakage makes a good kind one that breaks a rule.
+// breakage makes a good kind break a rule.
 type breakage struct {
 	reason string
 	caught []string // the cases that fail

@@ -55,7 +55,7 @@ type Kind[T status.Object] struct {
 	// Required sets a field to zero that the schema requires.
 	Required func(o T)
 	// Refused sets a field to a value that the API server refuses, such as a
-	// text of 2 MiB, or one that the schema forbids.
+	// text of 2 MiB, or a value that the schema forbids.
 	Refused func(o T)
 
 	// NoSchema is the reason why a function of these five is nil: the client

@@ -80,7 +80,7 @@ func cases[T status.Object]() []testCase[T] {
 		},
 		{
 			name: "Before",
-			rule: "before may be the cache's copy: it stays as it was read",
+			rule: "before may be the cache's copy: Commit does not change it",
 			run:  (*trial[T]).keepsBefore,
 		},
 		{
@@ -102,13 +102,13 @@ func cases[T status.Object]() []testCase[T] {
 		},
 		{
 			name:           "OtherField",
-			rule:           "a write keeps what another program changed meanwhile",
+			rule:           "a write keeps what another program has changed since the read",
 			run:            (*trial[T]).otherField,
 			needsConflicts: true,
 		},
 		{
 			name:           "SameField",
-			rule:           "a field that another program changed meanwhile stays: ErrFieldConflict",
+			rule:           "a field that another program has changed since the read stays: ErrFieldConflict",
 			run:            (*trial[T]).sameField,
 			needsConflicts: true,
 		},
@@ -168,7 +168,7 @@ func cases[T status.Object]() []testCase[T] {
 
 func generationField(n status.FieldNames) string { return n.ObservedGeneration }
 
-// markField is one of the fields without which there is no StatusTruncated.
+// markField is one of the fields that StatusTruncated needs.
 func markField(n status.FieldNames) string {
 	if n.Conditions == absent {
 		return n.Conditions

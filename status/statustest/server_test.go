@@ -33,7 +33,7 @@ import (
 type server struct {
 	objects map[string]map[string]any
 	version int
-	lax     bool // an outdated resourceVersion is no conflict
+	lax     bool // an outdated resourceVersion is not a conflict
 }
 
 var builds = schema.GroupResource{Group: "example.com", Resource: "builds"}
