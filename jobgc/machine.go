@@ -28,9 +28,9 @@ type machine struct {
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
 
-	// before is the memory as it was before the call looked for the Job. A Job
-	// that is found although its deletion had been seen before is there again.
-	// A deletion that was seen since proves nothing of the kind.
+	// before is the memory from before the call looked for the Job. If it has
+	// the deletion of the Job, a Job that is found is there again. A deletion
+	// that was seen later does not prove that.
 	before recollection
 
 	stage stage

@@ -32,7 +32,7 @@ func (m machine) wasReleased(a answer) machine {
 	}
 }
 
-// reread takes the Job as the API server has it.
+// reread takes the Job that the API server returned.
 func (m machine) reread(a answer) machine {
 	if a.failed() {
 		return m.fail(failureRequest)

@@ -204,8 +204,8 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 	return out
 }
 
-// freesNames lists the final TTLs after which the name of a Job can be free
-// again before a delayed creation is given up.
+// freesNames lists the final TTLs that can free the name of a Job before a
+// delayed creation is given up.
 func (r Retention) freesNames() []string {
 	var out []string
 	for _, f := range []struct {

@@ -141,7 +141,7 @@ func (w world) right() string {
 }
 
 // rightUnwritten returns what is wrong with the Job of an owner whose status
-// cannot be written: it does what the spec says all the same.
+// cannot be written: the Job must still follow the spec.
 func (w world) rightUnwritten(o simOwner) string {
 	job := w.jobs[w.named(o.uid)]
 	steers := job.owner == o.uid && !job.finished && !job.deleting && !o.deleting

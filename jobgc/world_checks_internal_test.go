@@ -98,7 +98,7 @@ func (w *world) checkAgain(r *simReplica) {
 			w.wrong = noReturn
 		}
 		if is != againLater && m.found.changed && back {
-			w.wrong = tooSoon // the caller's cache may be that of before the restore
+			w.wrong = tooSoon // the caller's cache may be older than the restore
 		}
 	case due, w.isUnwatched(r):
 		if is == againEvent {
@@ -155,7 +155,7 @@ func (w *world) checkNewest(r *simReplica) {
 	}
 }
 
-// isPending reports whether a call may not know yet what became of a Job: an
+// isPending reports whether a call may not know yet what happened to a Job: an
 // event may come, or the caller's copy of the owner is late.
 func (w *world) isPending(r *simReplica, f finding) bool {
 	m := w.rules.machine(r.m)
@@ -186,7 +186,8 @@ func (w *world) isComing(r *simReplica, job int8) bool {
 	return false
 }
 
-// isUnwatched reports whether a Job still changes, and no event says so.
+// isUnwatched reports whether a Job still changes, and no event reports the
+// change.
 func (w *world) isUnwatched(r *simReplica) bool {
 	m := w.rules.machine(r.m)
 	calls := w.rules.informer && m.job != r.copied.job // the write of the Ref does
@@ -196,9 +197,9 @@ func (w *world) isUnwatched(r *simReplica) bool {
 	return m.found.state == Active || m.found.state == Suspended
 }
 
-// checkError holds the error of a call to its rule: it is that of a request,
-// and no request without an answer counts as done. The TTL of a Job that has
-// finished does not matter.
+// checkError holds the error of a call to its rule: it is the error of a
+// request, and no request without an answer counts as done. The TTL of a Job
+// that has finished does not matter.
 func (w *world) checkError(r *simReplica) {
 	m := w.rules.machine(r.m)
 	switch m.failure {
@@ -245,7 +246,7 @@ func (w *world) checkAdopted(r *simReplica) {
 }
 
 // checkClosed holds a call that records an outcome to its rule: if nothing is
-// left to do for a Job that the cache shows whole, the Ref says so.
+// left to do for a Job that the cache shows whole, the Ref is released.
 func (w *world) checkClosed(r *simReplica) {
 	m := w.rules.machine(r.m)
 	job := m.found.job
@@ -314,8 +315,8 @@ func (w *world) checkResent(r *simReplica) {
 	}
 }
 
-// checkNotEnded holds a creation to its rule: a replica that has heard of the
-// end of a Job before its Ref was written does not create it again.
+// checkNotEnded holds a creation to its rule: a replica that has seen the end
+// of a Job before its Ref was written does not create it again.
 func (w *world) checkNotEnded(r *simReplica) {
 	for i, heard := range r.results {
 		heard = heard || r.said.has(int8(i)) && !w.jobs[i].foreign //nolint:gosec // few

@@ -307,7 +307,7 @@ func (w *world) work(i int8) {
 }
 
 // expire deletes a Job whose final TTL is over. A long one is longer than the
-// time of a creation: those that were under way have been given up.
+// time of a creation: creations that were under way have been given up.
 func (w *world) expire(i int8) {
 	if w.rules.ttl == "long" {
 		w.late = 0

@@ -151,14 +151,14 @@ type simPlace struct {
 type simReplica struct {
 	ownerAt, jobAt int8 // how much of the watches has come
 	pasts          [mostJobs]pastNumber
-	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
+	results        [mostJobs]bool // finished Jobs whose deletion it has seen
 	places         [mostOwners]simPlace
 
 	// What the rules need of a process.
 	said   jobSet      // Jobs whose end it has returned
-	lately jobSet      // of them, for the first time within the last minute
+	lately jobSet      // of them, first returned within the last minute
 	lost   jobSet      // Jobs whose loss it has returned
-	freed  jobSet      // released Jobs of whose deletion it has heard a moment ago
+	freed  jobSet      // released Jobs whose deletion it has just seen
 	sent   factsNumber // the Job in the cache when its release was sent a moment ago
 	waits  bool        // the last call waits for a delete event; of the calm only
 

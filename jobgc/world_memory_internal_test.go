@@ -109,8 +109,8 @@ type recall struct {
 	wait  bool // a creation has got no answer
 }
 
-// remembers is what the replica remembers, for a machine that has a Job or none
-// in its Ref.
+// remembers returns the memory that the replica gives to a machine. job is the
+// Job in its Ref, or 0.
 func (w *world) remembers(r *simReplica, job int8) memoryNumber {
 	place := r.places[r.copied.uid]
 	q := recall{}

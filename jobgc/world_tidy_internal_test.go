@@ -123,7 +123,7 @@ func (w *world) cutChanges() {
 	}
 }
 
-// order makes hashes by which the replicas are put in an order.
+// order is the seed of the hashes that order the replicas.
 var order = maphash.MakeSeed()
 
 // sort puts the replicas in an order, because they are alike.
