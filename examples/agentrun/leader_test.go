@@ -173,8 +173,8 @@ func TestALeaseThatIsLostWhileItStops(t *testing.T) {
 	})
 }
 
-// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next
-// leader need not wait for its end.
+// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: not before, and the next leader
+// does not wait until the lease expires.
 func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := new(leases)

@@ -45,7 +45,7 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"UnknownFlag":   {"A typing error must not be ignored.", []string{"--worker=3"}, nil, []string{"-worker"}},
 		"BadNumber":     {"The value and the flag are named.", []string{"--workers=many"}, nil, []string{"workers", "many"}},
 		"NoQPS":         {"A client without requests does nothing.", []string{"--kube-api-qps=0"}, nil, []string{"--kube-api-qps", "more than 0"}},
-		"QPSOfNaN":      {"It is no number.", []string{"--kube-api-qps=nan"}, nil, []string{"--kube-api-qps"}},
+		"QPSOfNaN":      {"It is not a number.", []string{"--kube-api-qps=nan"}, nil, []string{"--kube-api-qps"}},
 		"NoBurst":       {"A client without requests does nothing.", []string{"--kube-api-burst=0"}, nil, []string{"--kube-api-burst", "at least 1"}},
 		"NoWorkers":     {"Zero workers would do nothing.", []string{"--workers=0"}, nil, []string{"--workers", "at least 1"}},
 		"LogFormat":     {"The accepted values are named.", []string{"--log-format=xml"}, nil, []string{"xml", "json or text"}},

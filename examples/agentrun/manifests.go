@@ -88,7 +88,7 @@ func parseManifests(args []string, lookup func(string) (string, bool), help io.W
 		return err
 	})
 	flags.IntVar(&w.workers, "workers", 4, "`number` of concurrent reconciles")
-	flags.StringVar(&w.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means that of --namespace")
+	flags.StringVar(&w.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means the namespace of --namespace")
 	flags.BoolVar(&w.allNamespaces, "all-namespaces", false, "work in all namespaces, which takes a ClusterRole that reads every Secret")
 	flags.StringVar(&w.logFormat, "log-format", "json", "`format` of the log, json or text")
 	flags.BoolVar(&w.leaderElect, "leader-elect", true, "one pod reconciles at a time")

@@ -92,7 +92,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the service account of the pod")
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
 	flags.Float64Var(&o.qps, "kube-api-qps", 100, "`requests` a second to the API server, at most, over time")
-	flags.IntVar(&o.burst, "kube-api-burst", 200, "`requests` at once, at most")
+	flags.IntVar(&o.burst, "kube-api-burst", 200, "`requests` in a burst, at most")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
 	flags.StringVar(&o.controller.Selector, "selector", "", "label `selector` of the runs to work on, such as shard=a or 'shard notin (a,b)'; empty means all. Other replicas handle the rest")
 	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles; one namespace gets at most half of them")

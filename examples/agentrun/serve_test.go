@@ -81,7 +81,7 @@ func (p *pipe) Close() error {
 
 func (p *pipe) Addr() net.Addr { return &net.TCPAddr{} }
 
-// dead is a pipe that accepts nothing any more.
+// dead is a pipe that accepts no connection.
 type dead struct{ *pipe }
 
 func (dead) Accept() (net.Conn, error) { return nil, net.ErrClosed }

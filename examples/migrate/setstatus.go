@@ -40,7 +40,7 @@ func newStatusWriter(c client.Client) status.Writer {
 	return status.ForClient(patchWith(c))
 }
 
-// patchWith returns the function by which a status.Writer sends its patches
+// patchWith returns a function that sends the patches of a status.Writer
 // with c.
 func patchWith(c client.Client) status.PatchFunc {
 	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {

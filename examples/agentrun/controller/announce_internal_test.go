@@ -61,8 +61,8 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// The same, and the cache is slow: the attempt on the old copy is one that
-// another writer overtook.
+// The same with a slow cache: another writer overtook the attempt on the old
+// copy.
 func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)

@@ -266,7 +266,7 @@ func (c *Controller) logUnfilled(ctx context.Context, s *scope) {
 }
 
 // lead reconciles until leading ends. Running reconciles then have a grace
-// period, after which their requests are cancelled. If holding ends, their
+// period, and lead cancels their requests at its end. If holding ends, their
 // requests are cancelled immediately.
 func (c *Controller) lead(leading, holding context.Context) {
 	log := logr.FromContextOrDiscard(leading)

@@ -93,8 +93,8 @@ type transport struct {
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request. A request that its caller gave up is no sign of
-// the API server: a webhook may hang.
+// RoundTrip sends the request. A request that its caller gave up does not mean
+// that the API server is down: a webhook may hang.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	if err != nil && request.Context().Err() == nil {

@@ -73,7 +73,7 @@ func TestAnOutageThatOnlyTheCachesSawIsNoFailureOfARun(t *testing.T) {
 	c := newServer().controller(t)
 	_, err := c.cluster.BatchV1().Jobs("agents").Get(t.Context(), "none", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
-	assert.False(t, c.apiServer.explains(forbidden, time.Now()), "an answer, whatever it says, is no outage")
+	assert.False(t, c.apiServer.explains(forbidden, time.Now()), "an error that the API server returns is not an outage")
 
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)

@@ -45,8 +45,8 @@ func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.server.RoundTrip(r)
 }
 
-// TestTheHeldJobOfADeletedRunIsReleased, also if a run of the same name was
-// created meanwhile, as kubectl replace --force does.
+// TestTheHeldJobOfADeletedRunIsReleased, also if a new run has the same name,
+// as after kubectl replace --force.
 func TestTheHeldJobOfADeletedRunIsReleased(t *testing.T) {
 	for name, recreated := range map[string]bool{"Deleted": false, "Recreated": true} {
 		t.Run(name, func(t *testing.T) {

@@ -237,9 +237,9 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 
 // commit writes the run's status, if it changed. If the API server or its store
 // refuses the status for its size or its content, the Writer still stores the
-// conditions where it can, but not the phase, by which a run ends. So commit
-// tries once with a fixed text. The written run becomes before: copy it to
-// change it further.
+// conditions where it can, but not the phase, which ends a run. So commit tries
+// once with a fixed text. The written run becomes before: copy it to change it
+// further.
 func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
 	refused := isTooLarge(err) || apierrors.IsInvalid(err)

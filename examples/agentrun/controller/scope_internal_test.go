@@ -96,7 +96,7 @@ func followingOf(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) (*Contr
 	return c, w, run
 }
 
-// A typed client asks for Protobuf. A request that is made of its RESTClient
+// A typed client asks for Protobuf. A request that is made with its RESTClient
 // does not, and JSON takes more CPU time.
 func TestCaches_ReadJobsAsProtobuf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func namespaceThatCannotBeRead(t *testing.T, listed string, lead bool, joins tim
 		_ = c.Start(ctx)
 		assert.InDelta(t, joins, joined, float64(time.Second), reason)
 		assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
-		assert.Contains(t, strings.Join(lines, "\n"), `"msg"="Cannot fill the caches, retrying" "error"="" "namespace"="gone"`, "the log names the one that cannot be read")
+		assert.Contains(t, strings.Join(lines, "\n"), `"msg"="Cannot fill the caches, retrying" "error"="" "namespace"="gone"`, "the log names the namespace that cannot be read")
 		select {
 		case <-c.Synced():
 			t.Error("it must not look ready")

@@ -90,7 +90,7 @@ func (u unstarted) AddEventHandler(h cache.ResourceEventHandler) (unstarted, err
 	return u, err
 }
 
-// HasSynced is that of a registration.
+// HasSynced is the method of a registration.
 func (unstarted) HasSynced() bool { return true }
 
 // refresh brings a controller's cache what is stored.

@@ -137,7 +137,7 @@ func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (statu
 		case !f.StartedAt.IsZero():
 			setPhase(run, v1alpha1.Running, reasonRunning, "", now)
 		case run.Status.Phase != v1alpha1.Running:
-			setPhase(run, v1alpha1.Pending, reasonWaiting, "", now) // what was wrong is mended
+			setPhase(run, v1alpha1.Pending, reasonWaiting, "", now) // the error is fixed
 		}
 	}
 	facts := status.Facts{Progress: run.Status.Phase.Progress()}

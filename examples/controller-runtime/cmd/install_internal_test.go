@@ -109,7 +109,7 @@ func refusesOthers(ctx context.Context, t *testing.T, r reader) {
 	t.Helper()
 	for _, path := range []string{"/metrics", "/metrics/all"} {
 		code, page := r.as(ctx, t, "", path)
-		assert.Equal(t, http.StatusUnauthorized, code, "%s: nobody", path)
+		assert.Equal(t, http.StatusUnauthorized, code, "%s: without a token", path)
 		assert.NotContains(t, page, "controller_", path)
 		code, page = r.as(ctx, t, r.noRights, path)
 		assert.Equal(t, http.StatusForbidden, code, "%s: without the role", path)

@@ -181,8 +181,8 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// freeAddress returns an unused address of this machine. Its port is below
-// those that the system chooses, so that no other program gets it before the
+// freeAddress returns an unused address of this machine. Its port is below the
+// ports that the system chooses, so that no other program gets it before the
 // manager listens.
 func freeAddress(ctx context.Context, t *testing.T) (address string) {
 	t.Helper()

@@ -61,8 +61,8 @@ func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err 
 	}, nil
 }
 
-// PatchWith returns the function by which a status.Writer sends its patches
-// with c.
+// PatchWith returns a function that sends the patches of a status.Writer with
+// c.
 func PatchWith(c client.Client) status.PatchFunc {
 	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
 		patch := client.RawPatch(types.MergePatchType, data)

@@ -59,8 +59,8 @@ type world struct {
 }
 
 // patch applies a merge patch as a new version of the Backup. The fake would
-// keep the version, and the Writer could not tell its own write from a copy of
-// before it.
+// keep the version, and the Writer could not distinguish its own write from an
+// older copy.
 func (w *world) patch(a clienttesting.Action) (bool, runtime.Object, error) {
 	action, ok := a.(clienttesting.PatchActionImpl)
 	if !ok {
@@ -288,7 +288,7 @@ func TestAWriteThatFails_IsLogged(t *testing.T) {
 }
 
 // TestAReconcile_ReadsItsCache: a Backup at rest costs no request, and the
-// cached object stays as it is.
+// cached object does not change.
 func TestAReconcile_ReadsItsCache(t *testing.T) {
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
 	c := newStill(t, dyn)

@@ -70,8 +70,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 		Complete(&TaskReconciler{Client: c, Live: mgr.GetAPIReader(), Events: recorder, Jobs: guard, Metrics: measured, Runs: measured.Runs(), Writer: writer})
 }
 
-// patchWith returns the function by which a status.Writer sends its patches
-// with c.
+// patchWith returns a function that sends the patches of a status.Writer with
+// c.
 func patchWith(c client.Client) status.PatchFunc { // +status
 	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error { // +status
 		patch := client.RawPatch(types.MergePatchType, data) // +status
