@@ -44,8 +44,8 @@ func parseOne(s string) (limit, error) {
 	return limit{equal: op == "=", ratio: ratio, bound: bound}, nil
 }
 
-// isSmall reports whether the library's number is within the limit, whatever
-// the peer's is.
+// isSmall reports whether the library's number is so small that the peer's
+// number does not matter.
 func (l limit) isSmall(ours float64) bool {
 	return l.small > 0 && ours <= l.small
 }

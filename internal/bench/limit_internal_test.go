@@ -25,7 +25,7 @@ func TestLimits(t *testing.T) {
 		"RatioExceeded":   {"A little more than a fifth.", "<= 0.2x", 20.1, 100, false},
 		"RatioOfNothing":  {"If the peer's number is 0, the library's must be 0.", "<= 0.2x", 1, 0, false},
 		"RatioBothNone":   {"And none is.", "<= 0.2x", 0, 0, true},
-		"OrLess":          {"A cost that nobody would notice.", "<= 2x or 50", 50, 1, true},
+		"OrLess":          {"A cost that is too small to notice.", "<= 2x or 50", 50, 1, true},
 		"OrLessExceeded":  {"More than both.", "<= 2x or 50", 51, 25, false},
 		"OrRatio":         {"The ratio alone is enough.", "<= 2x or 50", 100, 50, true},
 		"RatioAboveEqual": {"A gate may allow the library to cost more.", "<= 2x", 150, 100, true},

@@ -90,8 +90,8 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 	t.Logf("%d files, %d KiB packed", len(r.files), r.bytes>>10)
 }
 
-// TestRelease_ChecklistWorksInAnEmptyFolder runs the commands with which the
-// release checklist tries a published version. hello must print what its README
+// TestRelease_ChecklistWorksInAnEmptyFolder runs the commands of the release
+// checklist that try a published version. hello must print what its README
 // shows.
 func TestRelease_ChecklistWorksInAnEmptyFolder(t *testing.T) {
 	r := publish(t)

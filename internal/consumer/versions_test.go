@@ -19,7 +19,7 @@ type project struct{ clientGo, controllerRuntime, otel string }
 
 // projects are one on the lowest client-go, with the OpenTelemetry of its time,
 // one on each minor before the newest, with the controller-runtime of that
-// minor, and one that raised client-go without controller-runtime.
+// minor, and a project that raised client-go without controller-runtime.
 var projects = []project{
 	{"v0.34.0", "", "v1.35.0"},
 	{"v0.34.1", "v0.22.4", ""},

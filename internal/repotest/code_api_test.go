@@ -46,7 +46,7 @@ func TestAPI(t *testing.T) {
 
 // TestTimeAndLogsComeFromTheCaller: a time is an argument and the context has
 // the logger, so no option is a clock or a logger. The log of all Events, which
-// client-go's StartLogging writes, is not that of a call.
+// client-go's StartLogging writes, is not the log of a call.
 func TestTimeAndLogsComeFromTheCaller(t *testing.T) {
 	handed := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
 	for _, p := range public(t) {

@@ -24,9 +24,9 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestTheServicesSelectTheirPods: the metrics Service those that reconcile, the
-// other Service those of the control plane, and the ServiceMonitor the metrics
-// Service, exactly.
+// TestTheServicesSelectTheirPods: the metrics Service selects exactly the pods
+// that reconcile, the other Service the pods of the control plane, and the
+// ServiceMonitor the metrics Service.
 //
 //req:shows O1
 func TestTheServicesSelectTheirPods(t *testing.T) {

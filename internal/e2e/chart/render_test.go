@@ -134,8 +134,8 @@ func TestNamesThatLookLikeNumbers(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatIsCalledAsInTheRules: the file of the alerts has names that
-// stand for those of a release.
+// TestANamespaceThatIsCalledAsInTheRules: the file of the alerts has
+// placeholders for the names of a release.
 func TestANamespaceThatIsCalledAsInTheRules(t *testing.T) {
 	values := valuesFile(t, "metrics: {prometheusRule: {enabled: true}}")
 	out, err := runHelm(t, "template", "r", chartDir, "--namespace=my-release-namespace", kubeVersion, "--api-versions="+ruleAPI, "--values="+values)

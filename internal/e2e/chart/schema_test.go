@@ -87,7 +87,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"MonitorWithoutMetrics": {"It would select nothing.", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", []string{"metrics.serviceMonitor.enabled needs metrics.enabled"}},
 		"RuleWithoutMetrics":    {"Its alerts would have no data.", "metrics: {enabled: false, prometheusRule: {enabled: true}}", []string{"metrics.prometheusRule.enabled needs metrics.enabled"}},
 		"AlertUnknown":          {"It would change nothing.", "metrics: {prometheusRule: {enabled: true, alerts: {ControllerSlow: {enabled: false}}}}", []string{"metrics.prometheusRule.alerts has ControllerSlow, which is not an alert; want one of ControllerTargetAbsent, "}},
-		"AlertSeverityLabel":    {"It has a value of its own.", "metrics: {prometheusRule: {alerts: {ControllerNoLeader: {labels: {severity: page}}}}}", []string{"invalid propertyName 'severity'"}},
+		"AlertSeverityLabel":    {"It has a separate value.", "metrics: {prometheusRule: {alerts: {ControllerNoLeader: {labels: {severity: page}}}}}", []string{"invalid propertyName 'severity'"}},
 		"AlertFor":              {"Not a duration of Prometheus.", "metrics: {prometheusRule: {alerts: {ControllerNoLeader: {for: soon}}}}", []string{"/metrics/prometheusRule/alerts/ControllerNoLeader/for"}},
 		"TwoWithoutElection":    {"Two would reconcile.", "controllers: {leaderElection: {enabled: false}}", []string{"controllers.leaderElection.enabled is false"}},
 		"CanaryWithoutElection": {"A canary would reconcile next to the old version.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.leaderElection.enabled is false"}},
@@ -148,7 +148,7 @@ func TestTheIntervalsThatTheAlertsBear(t *testing.T) {
 
 // TestTheScrapeTimeoutFits: Prometheus Operator drops a monitor whose timeout
 // is longer than its interval. Without a timeout Prometheus takes the shorter
-// of its own and the interval.
+// of its global scrape_timeout and the interval.
 func TestTheScrapeTimeoutFits(t *testing.T) {
 	const monitor = "metrics: {serviceMonitor: {enabled: true, interval: 5s%s}}"
 	timeout := func(value string) any {
@@ -174,7 +174,7 @@ func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
 		"LongTime":    {"A number that YAML may write as 2.592e+06.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 2592000}}]}", true},
 		"Off":         {"Steps are checked while the switch is off.", "{enabled: false, canarySteps: [{setWeight: 200}, {pause: {}}]}", false},
 		"Weight0":     {"Nothing is tested.", "{enabled: true, canarySteps: [{setWeight: 0}, {pause: {}}]}", false},
-		"LastIs100":   {"It says what comes anyway.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {}}, {setWeight: 100}]}", true},
+		"LastIs100":   {"The weight is 100 at the end in any case.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {}}, {setWeight: 100}]}", true},
 		"EarlyIs100":  {"Everything is replaced before the pause.", "{enabled: true, canarySteps: [{setWeight: 20}, {setWeight: 100}, {pause: {}}]}", false},
 		"NoPause":     {"No step waits.", "{enabled: true, canarySteps: [{setWeight: 20}]}", false},
 		"PauseFirst":  {"Nothing runs yet.", "{enabled: true, canarySteps: [{pause: {}}, {setWeight: 20}]}", false},

@@ -18,8 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// TestWorkload_IsWhatAgentrunPrints: the chart's Deployment and Rollout are
-// those of "agentrun manifests" with the same settings, except for the two
+// TestWorkload_IsWhatAgentrunPrints: the chart's Deployment and Rollout equal
+// the output of "agentrun manifests" with the same settings, except for the two
 // labels that name Helm and the chart.
 //
 //req:shows A1 R1 R2

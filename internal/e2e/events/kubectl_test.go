@@ -47,8 +47,8 @@ var (
 	again = func(r *events.Recorder, o runtime.Object) { failed(r, o); failed(r, o) }
 )
 
-// TestWhatKubectlShows: E7. kubectl shows a failure, one that goes on, one that
-// ended, and several of them, through either API group.
+// TestWhatKubectlShows: E7. kubectl shows a failure, a repeated failure, a
+// recovery, and several failures, through either API group.
 //
 //req:shows E7
 func TestWhatKubectlShows(t *testing.T) {

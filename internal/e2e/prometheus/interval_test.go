@@ -32,7 +32,7 @@ func rateInterval(minStep string, shown time.Duration, points int) (time.Duratio
 }
 
 // TestPanels_HaveValuesAtEachInterval: with Grafana's default data source, each
-// panel has a value, for each interval that Target accepts.
+// panel has a value at each interval that Target accepts.
 //
 //req:shows O3
 func TestPanels_HaveValuesAtEachInterval(t *testing.T) {

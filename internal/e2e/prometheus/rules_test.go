@@ -4,8 +4,8 @@
 // Package prometheus_test tests the rules and the dashboard of metrics/manifest
 // with the real promtool and Prometheus.
 //
-// Only this suite proves that each alert fires, and stays silent, when its
-// runbook says so.
+// Only this suite proves that each alert fires, and stays silent, as its
+// runbook describes.
 //
 // The suite needs Linux.
 package prometheus_test
@@ -55,9 +55,9 @@ func check(t *testing.T, rules []byte) (string, error) {
 	return promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
 }
 
-// unitTest tests rules, or expressions on what they record, with promtool's
-// unit tests of rules. The interval of the series is a minute unless a test
-// sets another.
+// unitTest tests rules, or expressions on the series that they record, with
+// promtool's unit tests of rules. The interval of the series is a minute unless
+// a test sets another.
 func unitTest(t *testing.T, rules []byte, tests ...map[string]any) (string, error) {
 	t.Helper()
 	for _, test := range tests {

@@ -202,8 +202,8 @@ func (s *stage) judge(seen []*unstructured.Unstructured, reason string) {
 }
 
 // pauseSeen reports whether the controller has said again that the Rollout is
-// paused. It does so also for a pause of the template before, for the moment
-// until it looks at the new one, and nothing in the status shows that.
+// paused. It does so also for a pause of the template before, until it looks at
+// the new one, and nothing in the status shows that.
 func pauseSeen(t *testing.T, u *unstructured.Unstructured) bool {
 	t.Helper()
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
