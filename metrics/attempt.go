@@ -16,11 +16,13 @@ import (
 // Attempt is one running reconcile. It is a small value: copy it freely, but
 // end it once. The zero Attempt records nothing.
 type Attempt struct {
-	c     *Controller
-	s     *slot
-	turn  uint64
-	span  trace.Span    // of BeginSpan; nil without a tracer
-	start time.Duration // since the epoch of the set: reading the monotonic clock alone is half the price of time.Now
+	c    *Controller
+	s    *slot
+	turn uint64
+	span trace.Span // of BeginSpan; nil without a tracer
+	// start is since the epoch of the set: reading the monotonic clock alone is
+	// half the price of time.Now.
+	start time.Duration
 }
 
 // slot records whether a copy of an Attempt has already ended. An Attempt is

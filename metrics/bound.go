@@ -21,10 +21,16 @@ func (m *Metrics) MaxSeries(n int) int {
 		plain  = resultCount + 1 + 1 + 9 // ended, active, workers; the queue
 	)
 	words := func(known []string) int { return len(known) + 1 }
-	sets := func(i catalog.Instrument) int { return len(i.Buckets) + 3 } // bounds, +Inf, sum and count
+	// sets counts bounds, +Inf, sum and count.
+	sets := func(i catalog.Instrument) int { return len(i.Buckets) + 3 }
 	t := &m.table
-	controller := plain + runs + words(eventWords()) + words(writeWords()) + sets(t.QueueWait) + sets(t.StatusWriteDuration) +
+	controllers := min(max(0, n), m.limit+1)
+	controller := plain + runs +
+		words(eventWords()) + words(writeWords()) +
+		sets(t.QueueWait) + sets(t.StatusWriteDuration) +
 		resultCount*(sets(t.ReconcileDuration)+sets(t.RunDuration))
-	return min(max(0, n), m.limit+1)*controller + states + len(boundedLabels()) + words(codeWords()) +
-		class*sets(t.ClientRequestDuration) + sets(t.ClientLimiterWait)
+	client := words(codeWords()) +
+		class*sets(t.ClientRequestDuration) +
+		sets(t.ClientLimiterWait)
+	return controllers*controller + states + len(boundedLabels()) + client
 }

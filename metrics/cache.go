@@ -50,7 +50,11 @@ func (m *Metrics) ObserveCache(resource string, age func() time.Duration) (stop 
 		m.overflows.add(labelResource, 1)
 		return func() {}
 	}
-	s := &cacheSource{resource: resource, age: age, observe: observed(attribute.String("resource", resource))}
+	s := &cacheSource{
+		resource: resource,
+		age:      age,
+		observe:  observed(attribute.String("resource", resource)),
+	}
 	m.caches.add(s)
 	return func() { m.caches.remove(s) }
 }
@@ -73,7 +77,12 @@ func (m *Metrics) askCaches() (all []askedCache) {
 	return all
 }
 
-func (m *Metrics) observeCaches(ctx context.Context, o metric.Observer, all []askedCache, fail func(error)) {
+func (m *Metrics) observeCaches(
+	ctx context.Context,
+	o metric.Observer,
+	all []askedCache,
+	fail func(error),
+) {
 	oldest := map[string]time.Duration{}
 	for _, a := range all {
 		age, err := a.run.Wait(ctx)

@@ -6,7 +6,6 @@ package metrics
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -84,8 +83,10 @@ func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 		return options
 	}
 	next := map[Request][]metric.RecordOption{r: recorded(
-		attribute.String("verb", r.Verb), attribute.String("group", r.Group),
-		attribute.String("resource", r.Resource), attribute.String("code", r.Code))}
+		attribute.String("verb", r.Verb),
+		attribute.String("group", r.Group),
+		attribute.String("resource", r.Resource),
+		attribute.String("code", r.Code))}
 	maps.Copy(next, have)
 	m.requests.Store(&next)
 	return next[r]
@@ -94,5 +95,10 @@ func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 // usable allows empty values: the core group has no name, and a path without a
 // resource has neither group nor resource.
 func (r Request) usable() bool {
-	return !slices.ContainsFunc([]string{r.Verb, r.Group, r.Resource, r.Code}, func(v string) bool { return v != "" && !usable(v) })
+	for _, v := range []string{r.Verb, r.Group, r.Resource, r.Code} {
+		if v != "" && !usable(v) {
+			return false
+		}
+	}
+	return true
 }

@@ -56,7 +56,10 @@ type objectKey struct {
 // series are missing from that collection and the provider gets an error. While
 // a call has not returned, count is not called again. A nil count observes
 // nothing.
-func (m *Metrics) ObserveConditions(kind string, count func(context.Context) iter.Seq2[Condition, int64]) (stop func()) {
+func (m *Metrics) ObserveConditions(
+	kind string,
+	count func(context.Context) iter.Seq2[Condition, int64],
+) (stop func()) {
 	if m == nil || count == nil {
 		return func() {}
 	}
@@ -66,7 +69,9 @@ func (m *Metrics) ObserveConditions(kind string, count func(context.Context) ite
 }
 
 // countObjects asks all sources for their counts.
-func (m *Metrics) countObjects(ctx context.Context) (sources []*objectSource, runs []*isolate.Run[[]counted]) {
+func (m *Metrics) countObjects(
+	ctx context.Context,
+) (sources []*objectSource, runs []*isolate.Run[[]counted]) {
 	sources = m.objects.all()
 	for _, s := range sources {
 		runs = append(runs, s.call.Start(func() (all []counted, err error) {
@@ -82,7 +87,13 @@ func (m *Metrics) countObjects(ctx context.Context) (sources []*objectSource, ru
 	return sources, runs
 }
 
-func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, sources []*objectSource, runs []*isolate.Run[[]counted], fail func(error)) {
+func (m *Metrics) observeObjects(
+	ctx context.Context,
+	o metric.Observer,
+	sources []*objectSource,
+	runs []*isolate.Run[[]counted],
+	fail func(error),
+) {
 	sums := map[objectKey]int64{}
 	for i, s := range sources {
 		all, err := runs[i].Wait(ctx)
@@ -99,8 +110,11 @@ func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, sources
 		}
 	}
 	for key, n := range sums {
-		o.ObserveInt64(m.inst.objects, n, observed(attribute.String("kind", key.kind),
-			attribute.String("condition", key.Type), attribute.String("status", key.Status))...)
+		options := observed(
+			attribute.String("kind", key.kind),
+			attribute.String("condition", key.Type),
+			attribute.String("status", key.Status))
+		o.ObserveInt64(m.inst.objects, n, options...)
 	}
 }
 

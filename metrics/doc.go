@@ -12,7 +12,8 @@
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})
 //	r := &Reconciler{metrics: m.Controller("agentrun")}
-//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or, on your mux: mux.Handle("GET /metrics", endpoint)
+//	// Or, on your mux: mux.Handle("GET /metrics", endpoint)
+//	go func() { ended <- endpoint.Serve(ctx, listener) }()
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, key string) (err error) {
 //		var result metrics.Result
@@ -34,9 +35,9 @@
 // A controller has a few series: its reconciles and, with metrics/kube, its
 // queue. It asks for more:
 //
-//	runs := c.Runs()                                     // Jobs and workflows: runs.End, runs.Active, runs.JobMissing
-//	events.Options{OnResult: c.Events()}                 // Kubernetes events
-//	status.Writer{OnCommit: c.StatusWrites()}            // commits of a status
+//	runs := c.Runs()                          // Jobs and workflows: runs.End, runs.Active, runs.JobMissing
+//	events.Options{OnResult: c.Events()}      // Kubernetes events
+//	status.Writer{OnCommit: c.StatusWrites()} // commits of a status
 //
 // The package imports only OpenTelemetry's API and logr. metrics/prom is the
 // scrape endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace

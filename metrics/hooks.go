@@ -14,7 +14,10 @@ import (
 func eventWords() []string { return []string{"emitted", "aggregated", "dropped"} }
 
 func writeWords() []string {
-	return []string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "field_conflict", "conflict", "error"}
+	return []string{
+		"unchanged", "written", "merged", "gone",
+		"superseded", "replaced", "field_conflict", "conflict", "error",
+	}
 }
 
 func codeWords() []string {
@@ -71,5 +74,6 @@ func (c *Controller) StatusWrites() func(result string, took time.Duration) {
 
 // background is the context of measurements from hooks that pass no context.
 func background() context.Context {
-	return context.Background() //nolint:forbidigo // the caller has no context, and no call needs one
+	//nolint:forbidigo // the caller has no context, and no call needs one
+	return context.Background()
 }

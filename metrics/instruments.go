@@ -18,13 +18,41 @@ import (
 // cost a reconcile an atomic addition instead of a measurement, and a series
 // can end.
 type instruments struct {
-	reconcileDuration, queueWait, runDuration, statusWriteDuration, requestDuration, limiterWait metric.Float64Histogram
+	reconcileDuration   metric.Float64Histogram
+	queueWait           metric.Float64Histogram
+	runDuration         metric.Float64Histogram
+	statusWriteDuration metric.Float64Histogram
+	requestDuration     metric.Float64Histogram
+	limiterWait         metric.Float64Histogram
 
-	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, requests, overflows metric.Int64ObservableCounter
-	reconcileActive, workerLimit, queueDepth, queueDelayed, queueFailing, runActive                   metric.Int64ObservableUpDownCounter
-	objects, leader                                                                                   metric.Int64ObservableGauge
-	queueOldest, queueUnfinished, queueLongest, queueLongestFailing, cacheAge                         metric.Float64ObservableGauge
-	jobTTL, runRetention, logRetention                                                                metric.Float64ObservableGauge
+	reconciles   metric.Int64ObservableCounter
+	queueAdds    metric.Int64ObservableCounter
+	queueRetries metric.Int64ObservableCounter
+	runs         metric.Int64ObservableCounter
+	missingJobs  metric.Int64ObservableCounter
+	events       metric.Int64ObservableCounter
+	statusWrites metric.Int64ObservableCounter
+	requests     metric.Int64ObservableCounter
+	overflows    metric.Int64ObservableCounter
+
+	reconcileActive metric.Int64ObservableUpDownCounter
+	workerLimit     metric.Int64ObservableUpDownCounter
+	queueDepth      metric.Int64ObservableUpDownCounter
+	queueDelayed    metric.Int64ObservableUpDownCounter
+	queueFailing    metric.Int64ObservableUpDownCounter
+	runActive       metric.Int64ObservableUpDownCounter
+
+	objects metric.Int64ObservableGauge
+	leader  metric.Int64ObservableGauge
+
+	queueOldest         metric.Float64ObservableGauge
+	queueUnfinished     metric.Float64ObservableGauge
+	queueLongest        metric.Float64ObservableGauge
+	queueLongestFailing metric.Float64ObservableGauge
+	cacheAge            metric.Float64ObservableGauge
+	jobTTL              metric.Float64ObservableGauge
+	runRetention        metric.Float64ObservableGauge
+	logRetention        metric.Float64ObservableGauge
 }
 
 // enabler is implemented by the SDK's instruments. The interfaces of package
@@ -35,7 +63,12 @@ type enabler interface {
 
 // record adds one measurement of a duration, unless the instrument is disabled.
 // The SDK would sort the attributes before it drops the measurement.
-func record(ctx context.Context, h metric.Float64Histogram, d time.Duration, options []metric.RecordOption) {
+func record(
+	ctx context.Context,
+	h metric.Float64Histogram,
+	d time.Duration,
+	options []metric.RecordOption,
+) {
 	e, ok := h.(enabler)
 	if ok && !e.Enabled(ctx) {
 		return
@@ -94,33 +127,48 @@ func (b *builder) build(t catalog.Table) instruments {
 func (b *builder) err() error { return errors.Join(b.errs...) }
 
 func (b *builder) histogram(i catalog.Instrument) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description),
+	h, err := b.meter.Float64Histogram(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Description),
 		metric.WithExplicitBucketBoundaries(i.Buckets...))
 	b.errs = append(b.errs, err)
 	return h
 }
 
 func (b *builder) counter(i catalog.Instrument) metric.Int64ObservableCounter {
-	return kept[metric.Int64ObservableCounter](b)(b.meter.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
+	c, err := b.meter.Int64ObservableCounter(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Description))
+	b.keep(c, err)
+	return c
 }
 
 func (b *builder) upDown(i catalog.Instrument) metric.Int64ObservableUpDownCounter {
-	return kept[metric.Int64ObservableUpDownCounter](b)(b.meter.Int64ObservableUpDownCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
+	c, err := b.meter.Int64ObservableUpDownCounter(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Description))
+	b.keep(c, err)
+	return c
 }
 
 func (b *builder) gauge(i catalog.Instrument) metric.Int64ObservableGauge {
-	return kept[metric.Int64ObservableGauge](b)(b.meter.Int64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
+	g, err := b.meter.Int64ObservableGauge(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Description))
+	b.keep(g, err)
+	return g
 }
 
 func (b *builder) seconds(i catalog.Instrument) metric.Float64ObservableGauge {
-	return kept[metric.Float64ObservableGauge](b)(b.meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
+	g, err := b.meter.Float64ObservableGauge(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Description))
+	b.keep(g, err)
+	return g
 }
 
-// kept notes an instrument for the callback, and the error of its creation.
-func kept[O metric.Observable](b *builder) func(O, error) O {
-	return func(o O, err error) O {
-		b.observed = append(b.observed, o)
-		b.errs = append(b.errs, err)
-		return o
-	}
+// keep notes an instrument for the callback, and the error of its creation.
+func (b *builder) keep(o metric.Observable, err error) {
+	b.observed = append(b.observed, o)
+	b.errs = append(b.errs, err)
 }

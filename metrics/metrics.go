@@ -53,7 +53,8 @@ type Metrics struct {
 // errors.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if isnil.Is(mp) {
-		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
+		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, "+
+			"or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
 	}
 	t, err := o.table()
 	if err != nil {
@@ -65,9 +66,14 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	}
 	b := builder{meter: meter}
 	m := &Metrics{
-		inst: b.build(t), table: t, epoch: time.Now(),
-		limit: o.MaxControllers, named: map[string]*Controller{}, admitted: map[objectKey]struct{}{},
-		codes: newWords("code", codeWords()), overflows: newWords("label", boundedLabels()),
+		inst:      b.build(t),
+		table:     t,
+		epoch:     time.Now(),
+		limit:     o.MaxControllers,
+		named:     map[string]*Controller{},
+		admitted:  map[objectKey]struct{}{},
+		codes:     newWords("code", codeWords()),
+		overflows: newWords("label", boundedLabels()),
 	}
 	m.requests.Store(&map[Request][]metric.RecordOption{})
 	if m.limit == 0 {
@@ -76,7 +82,8 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if err := b.err(); err != nil {
 		return nil, fmt.Errorf("metrics: create instruments: %w", err)
 	}
-	if m.registration, err = b.meter.RegisterCallback(m.observe, b.observed...); err != nil {
+	m.registration, err = b.meter.RegisterCallback(m.observe, b.observed...)
+	if err != nil {
 		return nil, fmt.Errorf("metrics: register the callback: %w", err)
 	}
 	return m, nil

@@ -58,7 +58,12 @@ func (o Options) table() (catalog.Table, error) {
 	}
 	histograms := map[string]*[]float64{}
 	for _, i := range []*catalog.Instrument{
-		&t.ReconcileDuration, &t.QueueWait, &t.RunDuration, &t.StatusWriteDuration, &t.ClientRequestDuration, &t.ClientLimiterWait,
+		&t.ReconcileDuration,
+		&t.QueueWait,
+		&t.RunDuration,
+		&t.StatusWriteDuration,
+		&t.ClientRequestDuration,
+		&t.ClientLimiterWait,
 	} {
 		histograms[i.Name] = &i.Buckets
 	}
@@ -89,7 +94,8 @@ func checkBounds(bounds []float64) error {
 			return fmt.Errorf("[%d]: %v is not accepted; want a finite number of seconds", i, b)
 		}
 		if i > 0 && b <= bounds[i-1] {
-			return fmt.Errorf("[%d]: %v after %v is not accepted; want increasing bounds", i, b, bounds[i-1])
+			last := bounds[i-1]
+			return fmt.Errorf("[%d]: %v after %v is not accepted; want increasing bounds", i, b, last)
 		}
 	}
 	return nil

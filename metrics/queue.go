@@ -66,7 +66,12 @@ func (c *Controller) QueueWait(d time.Duration) {
 // observeQueues sums the controller's queues, because two observations of one
 // series add up for a counter but overwrite each other for a gauge. A sum that
 // lacks a queue would be wrong, so there is none.
-func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a asked, fail func(error)) {
+func (c *Controller) observeQueues(
+	ctx context.Context,
+	o metric.Observer,
+	a asked,
+	fail func(error),
+) {
 	sum := a.ended
 	whole := len(a.sources) > 0
 	for n, s := range a.sources {
@@ -104,13 +109,16 @@ func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a ask
 
 func (s QueueState) plus(t QueueState) QueueState {
 	return QueueState{
-		Depth:   add(s.Depth, t.Depth),
-		Delayed: add(s.Delayed, t.Delayed),
-		Running: add(s.Running, t.Running),
-		Adds:    add(s.Adds, t.Adds), Retries: add(s.Retries, t.Retries),
-		Oldest:     max(s.Oldest, t.Oldest),
-		Unfinished: add(s.Unfinished, t.Unfinished), Longest: max(s.Longest, t.Longest),
-		Failing: add(s.Failing, t.Failing), LongestFailing: max(s.LongestFailing, t.LongestFailing),
+		Depth:          add(s.Depth, t.Depth),
+		Delayed:        add(s.Delayed, t.Delayed),
+		Running:        add(s.Running, t.Running),
+		Adds:           add(s.Adds, t.Adds),
+		Retries:        add(s.Retries, t.Retries),
+		Oldest:         max(s.Oldest, t.Oldest),
+		Unfinished:     add(s.Unfinished, t.Unfinished),
+		Longest:        max(s.Longest, t.Longest),
+		Failing:        add(s.Failing, t.Failing),
+		LongestFailing: max(s.LongestFailing, t.LongestFailing),
 	}
 }
 

@@ -40,15 +40,16 @@ type asked struct {
 
 func unknownQueue() QueueState {
 	return QueueState{
-		Depth:      -1,
-		Delayed:    -1,
-		Running:    -1,
-		Adds:       -1,
-		Retries:    -1,
-		Oldest:     -1,
-		Unfinished: -1,
-		Longest:    -1,
-		Failing:    -1, LongestFailing: -1,
+		Depth:          -1,
+		Delayed:        -1,
+		Running:        -1,
+		Adds:           -1,
+		Retries:        -1,
+		Oldest:         -1,
+		Unfinished:     -1,
+		Longest:        -1,
+		Failing:        -1,
+		LongestFailing: -1,
 	}
 }
 
@@ -74,7 +75,11 @@ func (s *queueSource) ask() (QueueState, error) { return s.state(), nil }
 
 // answer is the state of a queue. Its counts never fall, even for a late
 // collection that asks while the queue stops.
-func (q *queues) answer(ctx context.Context, s *queueSource, run *isolate.Run[QueueState]) (QueueState, error) {
+func (q *queues) answer(
+	ctx context.Context,
+	s *queueSource,
+	run *isolate.Run[QueueState],
+) (QueueState, error) {
 	now, err := run.Wait(ctx)
 	if err != nil {
 		return now, fmt.Errorf("the state of a queue %w", err)
@@ -102,7 +107,8 @@ func (q *queues) end(s *queueSource) {
 	}
 	ctx, cancel := context.WithTimeout(background(), patience)
 	defer cancel()
-	var last isolate.Call[QueueState] // not the collections' call, because state itself may have called
+	// Not the collections' call, because state itself may have called.
+	var last isolate.Call[QueueState]
 	_, _ = q.answer(ctx, s, last.Start(s.ask))
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -41,7 +41,8 @@ const (
 // String returns the label value, for example "requeue_after".
 func (r Result) String() string {
 	return [resultCount]string{
-		"unknown", "panic", "success", "requeue", "requeue_after", "error", "terminal_error", "timeout", "canceled",
+		"unknown", "panic", "success", "requeue", "requeue_after",
+		"error", "terminal_error", "timeout", "canceled",
 	}[r.index()]
 }
 

@@ -31,7 +31,10 @@ import (
 // With a nil tracer BeginSpan returns ctx unchanged and is Begin. On a nil
 // Controller it also starts no span.
 func (c *Controller) BeginSpan(
-	ctx context.Context, tracer trace.Tracer, name string, opts ...trace.SpanStartOption,
+	ctx context.Context,
+	tracer trace.Tracer,
+	name string,
+	opts ...trace.SpanStartOption,
 ) (context.Context, Attempt) {
 	a := c.Begin()
 	if c == nil || isnil.Is(tracer) {
