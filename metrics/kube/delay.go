@@ -54,7 +54,8 @@ func (q *Queue[T]) addAfter(item T, d time.Duration, first bool) {
 		return
 	}
 	now := q.now()
-	due := now + min(d, math.MaxInt64-now) // a time that is past all times must not come before all others
+	// A time that is past all times must not come before all others.
+	due := now + min(d, math.MaxInt64-now)
 	if have, ok := q.delayed[item]; ok {
 		first = first || have.first
 		have.first = first

@@ -11,7 +11,8 @@
 //
 //	queue := kube.NewQueue(m.Controller("agentrun"), workqueue.DefaultTypedControllerRateLimiter[string]())
 //	config.Wrap(kube.Transport(m))
-//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, "agents", cb.OnStartedLeading, cb.OnStoppedLeading)
+//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, "agents",
+//		cb.OnStartedLeading, cb.OnStoppedLeading)
 //
 // A manager of controller-runtime shows its leader by a runnable:
 //
@@ -24,7 +25,10 @@
 // All of it is safe for concurrent use and records nothing when its recorder is
 // nil. In controller-runtime, NewQueue fits the option of the same name:
 //
-//	controller.Options{NewQueue: func(name string, l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+//	controller.Options{NewQueue: func(
+//		name string,
+//		l workqueue.TypedRateLimiter[reconcile.Request],
+//	) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 //		return kube.NewQueue(m.Controller(name), l)
 //	}}
 //

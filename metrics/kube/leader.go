@@ -16,12 +16,18 @@ import (
 // LeaderCallbacks. The type is not named here because its package imports every
 // typed client:
 //
-//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, lease, cb.OnStartedLeading, cb.OnStoppedLeading)
+//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, lease,
+//		cb.OnStartedLeading, cb.OnStoppedLeading)
 //
 // client-go calls OnStartedLeading in a goroutine that may run after
 // OnStoppedLeading; the lease is not shown as held then. A nil callback stays
 // nil, so that client-go refuses it.
-func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (onStarted func(context.Context), onStopped func()) {
+func Callbacks(
+	m *metrics.Metrics,
+	lease string,
+	started func(context.Context),
+	stopped func(),
+) (onStarted func(context.Context), onStopped func()) {
 	m.Leader(lease, false)
 	var mu sync.Mutex
 	stops := 0 // calls of stopped: none may come between the look at ctx and the change

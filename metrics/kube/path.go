@@ -24,10 +24,10 @@ func classify(req *http.Request) metrics.Request {
 	if !ok {
 		return metrics.Request{Verb: verb(req, true)}
 	}
-	watching := false
-	if first, tail := cut(rest); first == "watch" {
-		watching = true
-		rest = tail
+	first, below := cut(rest)
+	watching := first == "watch"
+	if watching {
+		rest = below
 	}
 	resource, name, sub := split(rest)
 	r := metrics.Request{Group: group, Resource: resource, Verb: verb(req, name != "")}
@@ -48,7 +48,8 @@ func afterVersion(path string) (group, rest string, ok bool) {
 		part, path = cut(path)
 		switch part {
 		case "api":
-			if version, rest := cut(path); strings.HasPrefix(version, "v") && rest != "" {
+			version, rest := cut(path)
+			if strings.HasPrefix(version, "v") && rest != "" {
 				return "", rest, true
 			}
 		case "apis":
@@ -63,15 +64,15 @@ func afterVersion(path string) (group, rest string, ok bool) {
 // split reads resource/name/subresource behind an optional namespaces/name. The
 // resource namespaces has two subresources.
 func split(rest string) (resource, name, sub string) {
-	resource, tail := cut(rest)
-	name, tail = cut(tail)
-	sub, below := cut(tail)
-	if resource == "namespaces" && sub != "" && sub != "status" && sub != "finalize" {
-		resource = sub
-		name, tail = cut(below)
-		sub, _ = cut(tail)
+	var parts [5]string
+	for n := range parts {
+		parts[n], rest = cut(rest)
 	}
-	return resource, name, sub
+	below := parts[2]
+	if parts[0] == "namespaces" && below != "" && below != "status" && below != "finalize" {
+		return below, parts[3], parts[4]
+	}
+	return parts[0], parts[1], parts[2]
 }
 
 func verb(req *http.Request, named bool) string {

@@ -18,8 +18,14 @@ import (
 // of a queue is its controller. With a nil m nothing is recorded.
 //
 //	queues := kube.QueueProvider(m)
-//	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
-//		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter, o.MetricProvider = limiter, queues })
+//	options.NewQueue = func(
+//		name string,
+//		limiter workqueue.TypedRateLimiter[ctrl.Request],
+//	) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+//		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
+//			o.RateLimiter = limiter
+//			o.MetricProvider = queues
+//		})
 //	}
 //
 // client-go does not report the items that wait for their time, the age of the
@@ -94,10 +100,16 @@ func (p *provider) queue(name string, kind int) *pushed {
 
 func (q *pushed) state() metrics.QueueState {
 	return metrics.QueueState{
-		Depth: max(0, q.depth.Load()), Delayed: -1, Running: -1,
-		Adds: q.adds.Load(), Retries: q.retries.Load(), Oldest: -1,
-		Unfinished: time.Duration(q.unfinished.Load()), Longest: time.Duration(q.longest.Load()),
-		Failing: -1, LongestFailing: -1,
+		Depth:          max(0, q.depth.Load()),
+		Delayed:        -1,
+		Running:        -1,
+		Adds:           q.adds.Load(),
+		Retries:        q.retries.Load(),
+		Oldest:         -1,
+		Unfinished:     time.Duration(q.unfinished.Load()),
+		Longest:        time.Duration(q.longest.Load()),
+		Failing:        -1,
+		LongestFailing: -1,
 	}
 }
 
@@ -117,7 +129,9 @@ func (p *provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.Settabl
 	return seconds{&p.queue(name, unfinished).unfinished}
 }
 
-func (p *provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+func (p *provider) NewLongestRunningProcessorSecondsMetric(
+	name string,
+) workqueue.SettableGaugeMetric {
 	return seconds{&p.queue(name, longest).longest}
 }
 

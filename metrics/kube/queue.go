@@ -49,13 +49,20 @@ type Queue[T comparable] struct {
 // NewQueue makes a queue whose state is exported for c until it is shut down. A
 // nil c exports nothing; a nil limiter is client-go's default for controllers.
 // It starts nothing.
-func NewQueue[T comparable](c *metrics.Controller, limiter workqueue.TypedRateLimiter[T]) *Queue[T] {
+func NewQueue[T comparable](
+	c *metrics.Controller,
+	limiter workqueue.TypedRateLimiter[T],
+) *Queue[T] {
 	if limiter == nil {
 		limiter = workqueue.DefaultTypedControllerRateLimiter[T]()
 	}
 	q := &Queue[T]{
-		limiter: limiter, record: c, epoch: time.Now(),
-		items: map[T]*item[T]{}, delayed: map[T]*delay{}, failing: map[T]*item[T]{},
+		limiter: limiter,
+		record:  c,
+		epoch:   time.Now(),
+		items:   map[T]*item[T]{},
+		delayed: map[T]*delay{},
+		failing: map[T]*item[T]{},
 	}
 	q.wake.L = &q.mu
 	q.stop = c.ObserveQueue(q.State)
@@ -83,9 +90,9 @@ func (q *Queue[T]) add(key T, first bool) {
 	if q.shutting {
 		return
 	}
-	i, known := q.items[key]
+	i, ok := q.items[key]
 	switch {
-	case !known:
+	case !ok:
 		i = q.unused()
 		i.key = key
 		i.first = first
@@ -162,8 +169,8 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 func (q *Queue[T]) Done(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i, known := q.items[item]
-	if !known || !i.held {
+	i, ok := q.items[item]
+	if !ok || !i.held {
 		return
 	}
 	q.held.remove(i)

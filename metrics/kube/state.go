@@ -15,8 +15,11 @@ func (q *Queue[T]) State() metrics.QueueState {
 	defer q.mu.Unlock()
 	now := q.now()
 	s := metrics.QueueState{
-		Depth: int64(q.first.n + q.ready.n), Delayed: int64(len(q.delayed)), Running: int64(q.held.n),
-		Adds: q.adds, Retries: q.retries,
+		Depth:   int64(q.first.n + q.ready.n),
+		Delayed: int64(len(q.delayed)),
+		Running: int64(q.held.n),
+		Adds:    q.adds,
+		Retries: q.retries,
 	}
 	if q.ready.first != nil {
 		s.Oldest = now - q.ready.first.since
