@@ -213,11 +213,15 @@ func Instruments() Table {
 func (t Table) All() []Instrument {
 	return []Instrument{
 		t.ReconcileDuration, t.Reconciles, t.ReconcileActive, t.WorkerLimit,
-		t.QueueDepth, t.QueueDelayed, t.QueueAdds, t.QueueRetries, t.QueueWait, t.QueueOldest, t.QueueUnfinished, t.QueueLongest,
+		t.QueueDepth, t.QueueDelayed, t.QueueAdds, t.QueueRetries,
+		t.QueueWait, t.QueueOldest, t.QueueUnfinished, t.QueueLongest,
 		t.QueueFailing, t.QueueLongestFailing,
 		t.RunDuration, t.Runs, t.RunActive, t.MissingJobs,
-		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention, t.LogRetention,
-		t.Objects, t.Leader, t.CacheAge, t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
+		t.Events, t.StatusWrites, t.StatusWriteDuration,
+		t.JobTTL, t.RunRetention, t.LogRetention,
+		t.Objects, t.Leader, t.CacheAge,
+		t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait,
+		t.LabelOverflows,
 	}
 }
 
@@ -230,7 +234,10 @@ func reconcileSeconds() []float64 {
 // waitSeconds begins at ten microseconds, because an item of an idle controller
 // waits for less than a hundred.
 func waitSeconds() []float64 {
-	return []float64{.00001, .000025, .00005, .0001, .00025, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 300}
+	return []float64{
+		.00001, .000025, .00005, .0001, .00025, .0005, .001, .005, .01, .05,
+		.1, .25, .5, 1, 2.5, 5, 10, 60, 300,
+	}
 }
 
 // requestSeconds ends at 60 s, the API server's default limit for a request

@@ -15,7 +15,8 @@
 //	ctx, span := tracer.Start(ctx, "reconcile") // metrics.Controller.BeginSpan starts a span and binds
 //	defer span.End()
 //	logger.InfoContext(ctx, "...") // the methods of slog without a context add nothing
-//	ctx = tracelog.Bind(ctx)       // for logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx
+//	// For logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx.
+//	ctx = tracelog.Bind(ctx)
 //
 // The fields are trace_id and span_id in lower-case hex at the top level of the
 // line. OpenTelemetry specifies them for logs that do not travel by OTLP. The

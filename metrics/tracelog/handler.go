@@ -100,7 +100,10 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 
 // idsOf is fields for slog, without their allocations.
 func idsOf(span trace.SpanContext) []slog.Attr {
-	ids := []slog.Attr{slog.String(traceID, span.TraceID().String()), slog.String(spanID, span.SpanID().String())}
+	ids := []slog.Attr{
+		slog.String(traceID, span.TraceID().String()),
+		slog.String(spanID, span.SpanID().String()),
+	}
 	if !span.IsSampled() {
 		ids = append(ids, slog.String(traceFlags, span.TraceFlags().String()))
 	}
