@@ -83,8 +83,8 @@ func (o Options) table() (catalog.Table, error) {
 	return t, errors.Join(errs...)
 }
 
-// checkBounds accepts bounds that let every backend compute a quantile. Without
-// a finite bound there is no quantile.
+// checkBounds accepts bounds that let every backend compute a quantile. A
+// quantile needs a finite bound.
 func checkBounds(bounds []float64) error {
 	if len(bounds) == 0 {
 		return errors.New(" is empty; want at least one bound")

@@ -39,7 +39,7 @@ func TestTheDashboardHasNoFaults(t *testing.T) {
 func TestSeededFaultsAreFound(t *testing.T) {
 	good := string(newPack(t, manifest.Target{}).Dashboard())
 	for name, tc := range map[string]struct{ old, with, want, reason string }{
-		"a metric is renamed":     {"controller_reconciles_total", "controller_reconcile_total", "no metric of the catalogue", "renamed in code, not in the dashboard"},
+		"a metric is renamed":     {"controller_reconciles_total", "controller_reconcile_total", "not a metric of the catalogue", "renamed in code, not in the dashboard"},
 		"a label is dropped":      {"sum by (cluster, namespace, job, result)", "sum by (cluster, namespace, job, reason)", `grouped by "reason"`, "the instrument has no such label"},
 		"a matcher is wrong":      {`result=\"dropped\"`, `outcome=\"dropped\"`, `no label "outcome"`, "selects nothing"},
 		"seconds shown as ms":     {`"unit": "s"`, `"unit": "ms"`, `unit "ms" of values in "s"`, "a thousand times too fast"},
@@ -48,7 +48,7 @@ func TestSeededFaultsAreFound(t *testing.T) {
 		"a counter without rate":  {"sum by (cluster, namespace, job, result) (rate(", "sum by (cluster, namespace, job, result) ((", "of controller_reconciles_total", "only grows"},
 		"an increase alone":       {" unless last_over_time(", " unless (", "counted before the first scrape", "increase knows nothing of it"},
 		"a set without label":     {"on (cluster, namespace, job, instance) (max by (cluster, namespace, job, instance)", "on (cluster, namespace, job, instance) (max by (cluster, namespace, job, result)", `grouped by "result"`, "a lease has none"},
-		"a set of nothing":        {"on (cluster, namespace, job) (controller_reconciles_total", "on (cluster, namespace, job) (controller_reconcile_total", "no metric of the catalogue", "no process counts"},
+		"a set of nothing":        {"on (cluster, namespace, job) (controller_reconciles_total", "on (cluster, namespace, job) (controller_reconcile_total", "not a metric of the catalogue", "no process counts"},
 		"other new series":        {`result=\"dropped\"}[$__range]) unless`, `result=\"emitted\"}[$__range]) unless`, "new series of one kind", "events that were not lost"},
 		"an old process":          {"time() - $__range_s", "time() - 864000", "a process that started within 864000 seconds", "counts of ten days"},
 		"an unguarded ratio":      {"> 0)", ")", "can be 0/0", "NaN while idle"},
