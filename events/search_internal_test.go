@@ -298,8 +298,7 @@ func (p plan) visit(seed maphash.Seed, input []uint8, seen map[uint64]bool) (isN
 // the caps hold, about an object in each minute and in total. Each occurrence
 // is written, coalesced, suppressed, lost or pending. No first Warning waits
 // behind an update of another object. From every state, a healthy server gets
-// all pending Events in a few steps, and the latest notes are the ones that
-// Events show.
+// all pending Events in a few steps, and the Events show the latest notes.
 func TestSearch_OfShortInputs(t *testing.T) {
 	for _, p := range plans() {
 		t.Run(p.name, func(t *testing.T) {
