@@ -47,16 +47,13 @@ func TestFilm_IsAnSVGThatEndsWithTheLastFrame(t *testing.T) {
 }
 
 func TestFilm_CutsWhatStandsStill(t *testing.T) {
-	f := new(film)
-	for _, fr := range []frame{
+	f := &film{frames: []frame{
 		{0, []string{"a  Running  0s"}},
 		{time.Second, []string{"a  Running  1s"}},
 		{30 * time.Second, []string{"a  Running  30s"}},
 		{31 * time.Second, []string{"a  Cancelled  31s"}},
 		{32 * time.Second, []string{"a  Gone  32s"}},
-	} {
-		f.frames = append(f.frames, fr)
-	}
+	}}
 	assert.Equal(t, []frame{
 		{0, []string{"a  Running  0s"}},
 		{2 * time.Second, []string{"a  Cancelled  31s"}},
