@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,9 +69,14 @@ func conditionOf(item any) condition {
 		return badCondition(item, e.bad)
 	}
 	e.key = e.Type
-	e.rest = maps.Clone(fields)
-	for _, name := range allConditionFields() {
-		delete(e.rest, name)
+	for name, value := range fields {
+		if slices.Contains(allConditionFields(), name) {
+			continue
+		}
+		if e.rest == nil {
+			e.rest = map[string]any{}
+		}
+		e.rest[name] = value
 	}
 	return e
 }
@@ -82,22 +88,25 @@ func badCondition(item any, why error) condition {
 
 // read fills in the Condition from the fields.
 func (e *condition) read() error {
-	texts := map[string]*string{
-		typeField:    &e.Type,
-		statusField:  (*string)(&e.Status),
-		reasonField:  &e.Reason,
-		messageField: &e.Message,
+	texts := []struct {
+		name string
+		to   *string
+	}{
+		{typeField, &e.Type},
+		{statusField, (*string)(&e.Status)},
+		{reasonField, &e.Reason},
+		{messageField, &e.Message},
 	}
-	for name, to := range texts {
-		value, has := e.fields[name]
+	for _, t := range texts {
+		value, has := e.fields[t.name]
 		if !has {
 			continue
 		}
 		text, isText := value.(string)
 		if !isText {
-			return fmt.Errorf(".%s: want a text, got %.40s%s", name, encode(value), otherList)
+			return fmt.Errorf(".%s: want a text, got %.40s%s", t.name, encode(value), otherList)
 		}
-		*to = text
+		*t.to = text
 	}
 	generation, has := e.fields[generationField]
 	if has {

@@ -81,24 +81,9 @@ func (v values) decode(raw json.RawMessage) any {
 	if isKnown {
 		return value
 	}
-	value = v.decodeNew(raw)
+	value = decode(raw)
 	v[string(raw)] = value
 	return value
-}
-
-// decodeNew decodes the items of a list one by one: of a list of conditions,
-// one changes at a time.
-func (v values) decodeNew(raw json.RawMessage) any {
-	if raw[0] != '[' {
-		return decode(raw)
-	}
-	var items []json.RawMessage
-	_ = utiljson.Unmarshal(raw, &items) // cannot fail, because encoding/json wrote it
-	list := make([]any, len(items))
-	for i, item := range items {
-		list[i] = v.decode(item)
-	}
-	return list
 }
 
 // tree is the whole status as JSON.
