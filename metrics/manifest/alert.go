@@ -98,7 +98,8 @@ type alert struct {
 func (a alert) expr() string {
 	value := a.value.text
 	binary := []string{" vector(0)", "\n/\n", " >= 0"}
-	if slices.ContainsFunc(binary, func(part string) bool { return strings.Contains(value, part) }) {
+	isBinary := func(part string) bool { return strings.Contains(value, part) }
+	if slices.ContainsFunc(binary, isBinary) {
 		value = "(" + value + ")"
 	}
 	return value + " " + a.is + " " + number(a.threshold)
@@ -114,7 +115,9 @@ func (p *Bundle) Alerts() []Alert {
 			Labels:      maps.Clone(a.labels),
 			Summary:     a.summary,
 			Description: a.description,
-			RunbookURL:  p.target.runbook(a.name), Expr: a.expr(), For: a.wait,
+			RunbookURL:  p.target.runbook(a.name),
+			Expr:        a.expr(),
+			For:         a.wait,
 		})
 	}
 	return out
@@ -123,8 +126,12 @@ func (p *Bundle) Alerts() []Alert {
 // rules builds the alerts.
 func rules(t Target, i catalog.Table) ([]alert, error) {
 	q := inRules(t)
-	of := func(labels ...string) []string { return append([]string{varNamespace, varJob}, labels...) }
+	of := func(labels ...string) []string {
+		return append([]string{varNamespace, varJob}, labels...)
+	}
 	failed := where{"result", failedResults()}
+	dropped := where{"result", []string{resultDropped}}
+	failedCodes := where{"code", []string{"429", "5xx", "error"}}
 
 	alerts := []alert{
 		{
@@ -236,7 +243,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			is:        ">",
 			threshold: failedRequests,
 			value: q.ratio(
-				q.rate(i.ClientRequests, ruleWindow, of(), where{"code", []string{"429", "5xx", "error"}}),
+				q.rate(i.ClientRequests, ruleWindow, of(), failedCodes),
 				q.rate(i.ClientRequests, ruleWindow, of())),
 			summary: "API requests of {{ $labels.job }} fail.",
 			description: "{{ $value | humanizePercentage }} of the API requests of {{ " +
@@ -245,7 +252,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 		},
 		{
 			name: "ControllerEventsDropped", severity: warning, is: ">",
-			value:   q.increase(i.Events, occurrenceWindow(), knownWindow, of(varController), where{"result", []string{resultDropped}}),
+			value:   q.increase(i.Events, occurrenceWindow(), knownWindow, of(varController), dropped),
 			summary: "Events of {{ $labels.controller }} are lost.",
 			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were " +
 				"dropped, about {{ $value | humanize }} in a quarter of an hour: some events " +

@@ -42,7 +42,8 @@ func New(t Target) (*Bundle, error) {
 	}
 	p.old, err = oldNames(t, table)
 	if err != nil {
-		return nil, fmt.Errorf("metrics/manifest: the recording rules do not fit the catalogue: %w", err)
+		return nil, fmt.Errorf("metrics/manifest: the recording rules do not fit the "+
+			"catalogue: %w", err)
 	}
 	return p, nil
 }

@@ -26,35 +26,46 @@ const (
 	labelName  = `_?[A-Za-z][A-Za-z0-9_]*`
 	filePath   = `/[A-Za-z0-9._/-]+`
 	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
+	portName   = `[a-z0-9]+(-[a-z0-9]+)*`
+	urlPath    = `/[A-Za-z0-9._~/-]*`
 )
 
 // longestInterval leaves two scrapes in any ruleWindow; with fewer a rate has
 // no value and its alert never fires.
 const longestInterval = 2 * time.Minute
 
-func matches(pattern, s string) bool { return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(s) }
+func matches(pattern, s string) bool {
+	return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(s)
+}
+
+// fits reports whether s has at most so many bytes and matches pattern.
+func fits(longest int, pattern, s string) bool {
+	return len(s) <= longest && matches(pattern, s)
+}
 
 // check returns every error of a target whose defaults are filled in.
 func (t Target) check() error {
 	c := &checks{}
-	c.want(matches(dnsLabel, t.Name) && len(t.Name) <= 63, "Name", t.Name, "a DNS label of at "+
+	c.want(fits(63, dnsLabel, t.Name), "Name", t.Name, "a DNS label of at "+
 		"most 63 characters, such as agentrun")
-	c.want(t.Namespace == "" || matches(dnsLabel, t.Namespace) && len(t.Namespace) <= 63, "Namespace", t.Namespace, "a "+
+	c.want(t.Namespace == "" || fits(63, dnsLabel, t.Namespace), "Namespace", t.Namespace, "a "+
 		"DNS label of at most 63 characters, or none")
 	c.labels("Labels", t.Labels)
-	c.want(t.Job == t.Name || matches(jobName, t.Job) && len(t.Job) <= 253, "Job", t.Job, "at "+
+	c.want(t.Job == t.Name || fits(253, jobName, t.Job), "Job", t.Job, "at "+
 		"most 253 letters, digits and _ . / : -; the first is a letter or a digit")
 	if !maps.Equal(t.Selector, selectorOf(t.Name)) { // an error in Name is reported once
 		c.labels("Selector", t.Selector)
 	}
-	c.want(matches(`[a-z0-9]+(-[a-z0-9]+)*`, t.Port) && len(t.Port) <= 15 && strings.ContainsFunc(t.Port, unicode.IsLetter),
-		"Port", t.Port, "the name of a port: at most 15 of a-z, 0-9 and single -, with a letter")
-	c.want(matches(`/[A-Za-z0-9._~/-]*`, t.Path), "Path", t.Path, "an absolute path such as /metrics")
+	lettered := strings.ContainsFunc(t.Port, unicode.IsLetter)
+	c.want(lettered && fits(15, portName, t.Port), "Port", t.Port,
+		"the name of a port: at most 15 of a-z, 0-9 and single -, with a letter")
+	c.want(matches(urlPath, t.Path), "Path", t.Path, "an absolute path such as /metrics")
 	c.duration("Interval", t.Interval)
 	c.want(t.Interval <= longestInterval, "Interval", t.Interval, "at most %v, because the "+
 		"rates of the alerts look back %s and need two scrapes", longestInterval, ruleWindow)
 	c.duration("Timeout", t.Timeout)
-	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout, "at most Interval, which is %v", t.Interval)
+	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout,
+		"at most Interval, which is %v", t.Interval)
 	c.want(t.SampleLimit >= 0, "SampleLimit", t.SampleLimit, "0 (for none) or more")
 	t.Access.check(c)
 	c.kept(t.KeepLabels)
@@ -69,7 +80,7 @@ func (a Access) check(c *checks) {
 	c.secret("Access.CA", a.CA)
 	c.secret("Access.Token", a.Token)
 	if a.ServerName != "" {
-		c.want(matches(dnsName, a.ServerName) && len(a.ServerName) <= 253, "Access.ServerName", a.ServerName, "a DNS name")
+		c.want(fits(253, dnsName, a.ServerName), "Access.ServerName", a.ServerName, "a DNS name")
 	}
 	if a.TokenFile != "" {
 		c.want(matches(filePath, a.TokenFile), "Access.TokenFile", a.TokenFile, "an absolute path")
@@ -80,7 +91,8 @@ func (a Access) check(c *checks) {
 		c.want(named, "Access.ServerName", a.ServerName,
 			"the name in the certificate, such as agentrun-metrics.agents.svc, or "+
 				"InsecureSkipVerify")
-		c.want(a.CA == none || !a.InsecureSkipVerify, "Access.InsecureSkipVerify", true, "false where CA is set")
+		contradicts := a.CA != none && a.InsecureSkipVerify
+		c.want(!contradicts, "Access.InsecureSkipVerify", true, "false where CA is set")
 		return
 	}
 	verified := a.ServerName != "" || a.CA != none || a.InsecureSkipVerify
@@ -97,10 +109,12 @@ func (c *checks) want(ok bool, field string, value any, accepted string, args ..
 	if ok {
 		return
 	}
-	if s, text := value.(string); text {
+	if s, ok := value.(string); ok {
 		value = fmt.Sprintf("%q", s)
 	}
-	c.errs = append(c.errs, fmt.Errorf("%w: Target.%s: %v is not accepted; want %s", ErrTarget, field, value, fmt.Sprintf(accepted, args...)))
+	accepted = fmt.Sprintf(accepted, args...)
+	c.errs = append(c.errs, fmt.Errorf("%w: Target.%s: %v is not accepted; want %s",
+		ErrTarget, field, value, accepted))
 }
 
 // duration accepts a duration that Prometheus can read and that is not a
@@ -113,9 +127,9 @@ func (c *checks) duration(field string, d time.Duration) {
 
 func (c *checks) secret(field string, s SecretKey) {
 	none := s == SecretKey{}
-	c.want(none || matches(dnsName, s.Name) && len(s.Name) <= 253 && matches(secretKey, s.Key) && len(s.Key) <= 253,
-		field, fmt.Sprintf("%s/%s", s.Name, s.Key), "the name of a Secret and one of its keys, "+
-			"or neither")
+	both := fits(253, dnsName, s.Name) && fits(253, secretKey, s.Key)
+	c.want(none || both, field, fmt.Sprintf("%s/%s", s.Name, s.Key),
+		"the name of a Secret and one of its keys, or neither")
 }
 
 func (c *checks) labels(field string, labels map[string]string) {
@@ -125,11 +139,13 @@ func (c *checks) labels(field string, labels map[string]string) {
 			prefix = ""
 			name = key
 		}
-		c.want(name != "" && matches(labelValue, name) && len(name) <= 63 && (!prefixed || matches(dnsName, prefix) && len(prefix) <= 253),
-			field, key, "keys that are labels of Kubernetes, such as release or example.com/team")
+		named := name != "" && fits(63, labelValue, name)
+		owned := !prefixed || fits(253, dnsName, prefix)
+		c.want(named && owned, field, key,
+			"keys that are labels of Kubernetes, such as release or example.com/team")
 		value := labels[key]
-		c.want(matches(labelValue, value) && len(value) <= 63, fmt.Sprintf("%s[%q]", field, key), value, "a "+
-			"label's value: at most 63 letters, digits and - _ . within")
+		c.want(fits(63, labelValue, value), fmt.Sprintf("%s[%q]", field, key), value,
+			"a label's value: at most 63 letters, digits and - _ . within")
 	}
 }
 
@@ -150,9 +166,14 @@ func (c *checks) kept(names []string) {
 // it may hold a password.
 func (c *checks) runbook(address string) {
 	u, err := url.Parse(strings.ReplaceAll(address, alertPlace, "Alert"))
-	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
-		printable(address) && !strings.ContainsAny(address, " \"<>\\^`|") && !strings.Contains(address, "{{")
-	ok = ok && (strings.Contains(address, alertPlace) || u.RawQuery == "" && u.Fragment == "")
+	if err != nil {
+		u = &url.URL{} // it has no scheme, so it is not accepted
+	}
+	web := u.Scheme == "https" || u.Scheme == "http"
+	host := u.Hostname() != "" && u.User == nil
+	odd := strings.ContainsAny(address, " \"<>\\^`|") || strings.Contains(address, "{{")
+	placed := strings.Contains(address, alertPlace) || u.RawQuery == "" && u.Fragment == ""
+	ok := web && host && placed && !odd && printable(address)
 	c.want(ok, "RunbookURL", "unusable", "http or https with a host and no credentials; with a "+
 		"query or a fragment also %s, where the alert's name goes", alertPlace)
 }

@@ -55,10 +55,11 @@ func (p *Bundle) DashboardConfigMap() []byte {
 	if p.target.Folder != "" {
 		annotations["grafana_folder"] = p.target.Folder
 	}
+	name := p.target.Name + "-dashboard"
 	return document(object{
 		APIVersion: "v1",
 		Kind:       "ConfigMap",
-		Metadata:   p.target.metadata(p.target.Name+"-dashboard", p.target.DashboardLabels, annotations),
+		Metadata:   p.target.metadata(name, p.target.DashboardLabels, annotations),
 		Data:       map[string]string{p.UID() + ".json": string(p.Dashboard())},
 	})
 }
@@ -91,7 +92,13 @@ func (p *Bundle) dashboard() dashboard {
 	minStep := grafanaDuration(p.target.Interval)
 	y := 0
 	for _, r := range p.rows {
-		d.add(panelJSON{Type: "row", Title: r.title, GridPos: gridPos{1, columns, 0, y}, Collapsed: new(bool), Panels: []struct{}{}})
+		d.add(panelJSON{
+			Type:      "row",
+			Title:     r.title,
+			GridPos:   gridPos{1, columns, 0, y},
+			Collapsed: new(bool),
+			Panels:    []struct{}{},
+		})
 		y++
 		x := 0
 		height := 0
@@ -152,9 +159,18 @@ func variables(kept []string) []templateQuery {
 // $__rate_interval from the step, and from 15 s without one.
 func (p panel) json(minStep string) panelJSON {
 	j := panelJSON{
-		Type: "timeseries", Title: p.title, Description: p.description, Datasource: source(),
+		Type:        "timeseries",
+		Title:       p.title,
+		Description: p.description,
+		Datasource:  source(),
 		GridPos:     gridPos{H: lineHeight, W: lineWidth},
-		FieldConfig: &fieldConfig{Defaults: fieldDefaults{Unit: p.targets[0].expr.unit, Min: new(float64)}, Overrides: []struct{}{}},
+		FieldConfig: &fieldConfig{
+			Defaults: fieldDefaults{
+				Unit: p.targets[0].expr.unit,
+				Min:  new(float64),
+			},
+			Overrides: []struct{}{},
+		},
 	}
 	for n, t := range p.targets {
 		j.Targets = append(j.Targets, targetJSON{
@@ -163,7 +179,10 @@ func (p panel) json(minStep string) panelJSON {
 			EditorMode:   "code",
 			Expr:         t.expr.text,
 			LegendFormat: t.legend,
-			Interval:     minStep, Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
+			Interval:     minStep,
+			Range:        !p.stat,
+			Instant:      p.stat,
+			Exemplar:     t.expr.exemplar,
 		})
 	}
 	if p.stat {
@@ -184,7 +203,13 @@ func (p panel) json(minStep string) panelJSON {
 		return j
 	}
 	j.FieldConfig.Defaults.Color = &color{"palette-classic"}
-	j.FieldConfig.Defaults.Custom = &lineStyle{DrawStyle: "line", LineWidth: 1, FillOpacity: 10, ShowPoints: "never", Stacking: stacking{"none", "A"}}
+	j.FieldConfig.Defaults.Custom = &lineStyle{
+		DrawStyle:   "line",
+		LineWidth:   1,
+		FillOpacity: 10,
+		ShowPoints:  "never",
+		Stacking:    stacking{"none", "A"},
+	}
 	if p.stacked {
 		j.FieldConfig.Defaults.Custom.Stacking.Mode = "normal"
 		j.FieldConfig.Defaults.Custom.FillOpacity = 30

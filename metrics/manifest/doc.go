@@ -10,7 +10,10 @@
 // removed instrument does not compile. A query by a label that the instrument
 // does not have is an error of [New].
 //
-//	bundle, err := manifest.New(manifest.Target{Name: "agentrun", Labels: map[string]string{"release": "prometheus"}})
+//	bundle, err := manifest.New(manifest.Target{
+//		Name:   "agentrun",
+//		Labels: map[string]string{"release": "prometheus"},
+//	})
 //	if err != nil {
 //		return err
 //	}

@@ -67,7 +67,8 @@ func edited(all []alert, edit func(*Rule)) ([]alert, error) {
 // check accepts the changes of one alert.
 func (r Rule) check(c *checks, name string) {
 	field := func(name2 string) string { return fmt.Sprintf("Edit of %s: %s", name, name2) }
-	c.want(r.Severity != "" && printable(r.Severity), field("Severity"), r.Severity, "printable text, such as warning")
+	c.want(r.Severity != "" && printable(r.Severity), field("Severity"), r.Severity,
+		"printable text, such as warning")
 	finite := !math.IsNaN(r.Threshold) && !math.IsInf(r.Threshold, 0)
 	c.want(finite, field("Threshold"), r.Threshold, "a finite number")
 	if name == reconcileSlow {
@@ -83,6 +84,7 @@ func (r Rule) check(c *checks, name string) {
 		free := !slices.Contains([]string{labelSeverity, "alertname", varJob, varNamespace}, label)
 		c.want(free && matches(labelName, label), field("Labels"), label,
 			"the name of a label other than severity, alertname, job and namespace")
-		c.want(printable(r.Labels[label]), field(fmt.Sprintf("Labels[%q]", label)), r.Labels[label], "printable text")
+		value := r.Labels[label]
+		c.want(printable(value), field(fmt.Sprintf("Labels[%q]", label)), value, "printable text")
 	}
 }

@@ -22,8 +22,16 @@ type recording struct {
 func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	q := inRules(t)
 	var all []recording
-	sum := func(name string, i catalog.Instrument, suffix string, without []string, labels map[string]string, only ...where) {
-		q.check(i, without, only, catalog.Counter, catalog.UpDownCounter, catalog.Gauge, catalog.Histogram)
+	kinds := []catalog.Kind{catalog.Counter, catalog.UpDownCounter, catalog.Gauge, catalog.Histogram}
+	sum := func(
+		name string,
+		i catalog.Instrument,
+		suffix string,
+		without []string,
+		labels map[string]string,
+		only ...where,
+	) {
+		q.check(i, without, only, kinds...)
 		total := "sum without (" + strings.Join(without, ", ") + ") "
 		expr := total + "(" + q.series(i, suffix, only) + ")"
 		switch suffix { // a native histogram has one series
@@ -35,7 +43,13 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 		all = append(all, recording{name, expr, labels})
 	}
 	// copied also copies the label from to the label name.
-	copied := func(name string, i catalog.Instrument, suffix string, without []string, from string) {
+	copied := func(
+		name string,
+		i catalog.Instrument,
+		suffix string,
+		without []string,
+		from string,
+	) {
 		sum(name, i, suffix, without, nil)
 		r := &all[len(all)-1]
 		r.expr = fmt.Sprintf(`label_replace(%s, "name", "$1", "%s", "(.*)")`, r.expr, from)
@@ -50,7 +64,8 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	}
 	sum(reconcile+"total", i.Reconciles, "", result, map[string]string{"result": "error"}, failed)
 	sum(reconcile+"errors_total", i.Reconciles, "", result, nil, failed)
-	sum("controller_runtime_terminal_reconcile_errors_total", i.Reconciles, "", result, nil, in("terminal_error"))
+	sum("controller_runtime_terminal_reconcile_errors_total",
+		i.Reconciles, "", result, nil, in("terminal_error"))
 	sum(reconcile+"panics_total", i.Reconciles, "", result, nil, in("panic"))
 	sum(reconcile+"timeouts_total", i.Reconciles, "", result, nil, in("timeout"))
 	sum("controller_runtime_active_workers", i.ReconcileActive, "", nil, nil)
@@ -76,9 +91,12 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 		{"PATCH", []string{"patch"}},
 		{"DELETE", []string{"delete", "deletecollection"}},
 	} {
-		sum("rest_client_requests_total", i.ClientRequestDuration, "_count", []string{"verb", "group", "resource"},
-			map[string]string{"method": m.method}, where{"verb", m.verbs})
-		r := &all[len(all)-1] // with each code from zero on, so that rate() sees the first request
+		without := []string{"verb", "group", "resource"}
+		method := map[string]string{"method": m.method}
+		sum("rest_client_requests_total",
+			i.ClientRequestDuration, "_count", without, method, where{"verb", m.verbs})
+		// With each code from zero on, so that rate() sees the first request.
+		r := &all[len(all)-1]
 		r.expr += " or 0 * " + q.series(i.ClientRequests, "", nil)
 	}
 	return all, q.err()

@@ -50,7 +50,8 @@ func lines(e expr, name ...string) target {
 // the catalogue is shown somewhere.
 func rows(t Target, i catalog.Table) ([]row, error) {
 	q := onDashboard(t, i)
-	of := func(labels ...string) []string { return labels }
+	byController := []string{varController}
+	byResult := []string{"result"}
 	failed := where{"result", failedResults()}
 	all := []row{
 		{"Now", now(q, i, failed)},
@@ -59,13 +60,15 @@ func rows(t Target, i catalog.Table) ([]row, error) {
 				title:       "Reconciles by result",
 				description: "How many reconciles end per second, and how.",
 				stacked:     true,
-				targets:     []target{lines(q.rate(i.Reconciles, rateInterval, of("result")))},
+				targets:     []target{lines(q.rate(i.Reconciles, rateInterval, byResult))},
 			},
 			{
 				title: "Failed share of reconciles",
 				description: "Share that ended with an error, a terminal error, a timeout or a " +
 					"panic. A controller without reconciles has none.",
-				targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, of(varController), failed), q.rate(i.Reconciles, rateInterval, of(varController))))},
+				targets: []target{lines(q.ratio(
+					q.rate(i.Reconciles, rateInterval, byController, failed),
+					q.rate(i.Reconciles, rateInterval, byController)))},
 			},
 		}},
 		{"Latency", []panel{
@@ -74,23 +77,23 @@ func rows(t Target, i catalog.Table) ([]row, error) {
 				description: "Half of the reconciles are faster than p50, one in a hundred is " +
 					"slower than p99.",
 				targets: []target{
-					lines(q.quantile(0.5, i.ReconcileDuration, rateInterval, of(varController)), "p50"),
-					lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of(varController)), "p99"),
+					lines(q.quantile(0.5, i.ReconcileDuration, rateInterval, byController), "p50"),
+					lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, byController), "p99"),
 				},
 			},
 			{
 				title: "Reconcile duration by result, p99",
 				description: "Failures that take long are timeouts of a dependency; failures " +
 					"that take nothing are refused input.",
-				targets: []target{lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of("result")))},
+				targets: []target{lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, byResult))},
 			},
 			{
 				title: "Wait in the queue",
 				description: "From ready to taken by a worker. It grows when there are too few " +
 					"workers, or slow ones.",
 				targets: []target{
-					lines(q.quantile(0.5, i.QueueWait, rateInterval, of(varController)), "p50"),
-					lines(q.quantile(0.99, i.QueueWait, rateInterval, of(varController)), "p99"),
+					lines(q.quantile(0.5, i.QueueWait, rateInterval, byController), "p50"),
+					lines(q.quantile(0.99, i.QueueWait, rateInterval, byController), "p99"),
 				},
 			},
 		}},
@@ -120,13 +123,16 @@ func keep(all []row, labels []string) {
 
 func now(q *queries, i catalog.Table, failed where) []panel {
 	shown := period{wholeRange, wholeSeconds}
+	dropped := where{"result", []string{resultDropped}}
 	return []panel{
 		{
 			title:       "Failed reconciles",
 			description: "Share of all reconciles that failed.",
 			stat:        true,
 			red:         0.1,
-			targets:     []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, nil, failed), q.rate(i.Reconciles, rateInterval, nil)), "failed")},
+			targets: []target{lines(q.ratio(
+				q.rate(i.Reconciles, rateInterval, nil, failed),
+				q.rate(i.Reconciles, rateInterval, nil)), "failed")},
 		},
 		{
 			title: "Oldest ready item",
@@ -166,7 +172,7 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 			description: "Kubernetes events that nobody will see, in the time shown.",
 			stat:        true,
 			red:         1,
-			targets:     []target{lines(q.increase(i.Events, shown, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
+			targets:     []target{lines(q.increase(i.Events, shown, wholeRange, nil, dropped), "dropped")},
 		},
 	}
 }
@@ -178,14 +184,20 @@ func saturation(q *queries, i catalog.Table) []panel {
 			title: "Workers",
 			description: "Reconciles that run now, and the most that can. The workers of a " +
 				"process that does not lead do not count.",
-			targets: []target{lines(q.sum(i.ReconcileActive, by), "running"), lines(q.ready(i.WorkerLimit, i.Leader, by), "limit")},
+			targets: []target{
+				lines(q.sum(i.ReconcileActive, by), "running"),
+				lines(q.ready(i.WorkerLimit, i.Leader, by), "limit"),
+			},
 		},
 		{
 			title: "Items in the queue",
 			description: "Ready items wait for a worker; delayed ones for their time, after a " +
 				"failure or by request. The queue of a process that does not lead does not " +
 				"count.",
-			targets: []target{lines(q.ready(i.QueueDepth, i.Leader, by), "ready"), lines(q.ready(i.QueueDelayed, i.Leader, by), "delayed")},
+			targets: []target{
+				lines(q.ready(i.QueueDepth, i.Leader, by), "ready"),
+				lines(q.ready(i.QueueDelayed, i.Leader, by), "delayed"),
+			},
 		},
 		{
 			title:       "Items that fail",
@@ -197,7 +209,8 @@ func saturation(q *queries, i catalog.Table) []panel {
 			description: "The longest that an item has been ready, that a worker has held one, " +
 				"and that one has failed; unfinished is the sum over all workers.",
 			targets: []target{
-				lines(q.waiting(i, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
+				lines(q.waiting(i, by), "oldest ready"),
+				lines(q.highest(i.QueueLongest, by), "longest running"),
 				lines(q.highest(i.QueueLongestFailing, by), "longest failing"),
 				lines(q.sum(i.QueueUnfinished, by), "unfinished"),
 			},
@@ -205,7 +218,10 @@ func saturation(q *queries, i catalog.Table) []panel {
 		{
 			title:       "Items added",
 			description: "Items that became ready, and those handed back after a failure.",
-			targets:     []target{lines(q.rate(i.QueueAdds, rateInterval, by), "added"), lines(q.rate(i.QueueRetries, rateInterval, by), "retried")},
+			targets: []target{
+				lines(q.rate(i.QueueAdds, rateInterval, by), "added"),
+				lines(q.rate(i.QueueRetries, rateInterval, by), "retried"),
+			},
 		},
 	}
 }
@@ -223,7 +239,10 @@ func runs(q *queries, i catalog.Table) []panel {
 			title: "Run duration",
 			description: "From the start of a run to its end. Without a run that ended there " +
 				"is none.",
-			targets: []target{lines(q.quantile(0.5, i.RunDuration, rateInterval, by), "p50"), lines(q.quantile(0.95, i.RunDuration, rateInterval, by), "p95")},
+			targets: []target{
+				lines(q.quantile(0.5, i.RunDuration, rateInterval, by), "p50"),
+				lines(q.quantile(0.95, i.RunDuration, rateInterval, by), "p95"),
+			},
 		},
 		{
 			title: "Runs in flight", description: "Runs that have started and not ended.",
@@ -239,13 +258,16 @@ func runs(q *queries, i catalog.Table) []panel {
 			description: "How long a finished Job, a finished run and its logs are kept; 0 " +
 				"keeps them for good.",
 			targets: []target{
-				lines(q.highest(i.JobTTL, by), "Job"), lines(q.highest(i.RunRetention, by), "run"), lines(q.highest(i.LogRetention, by), "logs"),
+				lines(q.highest(i.JobTTL, by), "Job"),
+				lines(q.highest(i.RunRetention, by), "run"),
+				lines(q.highest(i.LogRetention, by), "logs"),
 			},
 		},
 	}
 }
 
 func eventsAndStatus(q *queries, i catalog.Table) []panel {
+	by := []string{varController}
 	return []panel{
 		{
 			title: "Events by result",
@@ -265,14 +287,16 @@ func eventsAndStatus(q *queries, i catalog.Table) []panel {
 			title:       "Status commit duration",
 			description: "Of the commits that reached the API server, conflicts included.",
 			targets: []target{
-				lines(q.quantile(0.5, i.StatusWriteDuration, rateInterval, []string{varController}), "p50"),
-				lines(q.quantile(0.99, i.StatusWriteDuration, rateInterval, []string{varController}), "p99"),
+				lines(q.quantile(0.5, i.StatusWriteDuration, rateInterval, by), "p50"),
+				lines(q.quantile(0.99, i.StatusWriteDuration, rateInterval, by), "p99"),
 			},
 		},
 	}
 }
 
 func api(q *queries, i catalog.Table) []panel {
+	byVerb := []string{"verb"}
+	byResource := []string{"verb", "group", "resource"}
 	return []panel{
 		{
 			title:       "API requests by code",
@@ -282,12 +306,12 @@ func api(q *queries, i catalog.Table) []panel {
 		},
 		{
 			title: "API requests by resource", description: "Who is asked for most.", stacked: true,
-			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, []string{"verb", "group", "resource"}))},
+			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, byResource))},
 		},
 		{
 			title:       "API request duration, p99",
 			description: "Until the response headers, by verb; a watch until it is established.",
-			targets:     []target{lines(q.quantile(0.99, i.ClientRequestDuration, rateInterval, []string{"verb"}))},
+			targets:     []target{lines(q.quantile(0.99, i.ClientRequestDuration, rateInterval, byVerb))},
 		},
 		{
 			title: "Wait for the client's rate limiter",

@@ -11,10 +11,24 @@ type process struct{ cpu, memory, goroutines, started catalog.Instrument }
 
 func ofProcess() process {
 	return process{
-		cpu:        catalog.Instrument{Name: "process.cpu", Unit: "s", Kind: catalog.Counter},
-		memory:     catalog.Instrument{Name: "process.resident_memory_bytes", Kind: catalog.UpDownCounter},
-		goroutines: catalog.Instrument{Name: "go.goroutines", Kind: catalog.UpDownCounter},
-		started:    catalog.Instrument{Name: "process.start_time", Unit: "s", Kind: catalog.Gauge},
+		cpu: catalog.Instrument{
+			Name: "process.cpu",
+			Unit: "s",
+			Kind: catalog.Counter,
+		},
+		memory: catalog.Instrument{
+			Name: "process.resident_memory_bytes",
+			Kind: catalog.UpDownCounter,
+		},
+		goroutines: catalog.Instrument{
+			Name: "go.goroutines",
+			Kind: catalog.UpDownCounter,
+		},
+		started: catalog.Instrument{
+			Name: "process.start_time",
+			Unit: "s",
+			Kind: catalog.Gauge,
+		},
 	}
 }
 
@@ -34,5 +48,6 @@ func (q *queries) ofControllers(e expr, i catalog.Table) expr {
 func (q *queries) restarts(window string, by []string) expr {
 	i := ofProcess().started
 	q.check(i, by, nil, catalog.Gauge)
-	return expr{text: "max" + q.group(by) + " (changes(" + q.series(i, "", nil) + "[" + window + "]))", unit: unitCount, by: by}
+	changes := "changes(" + q.series(i, "", nil) + "[" + window + "])"
+	return expr{text: "max" + q.group(by) + " (" + changes + ")", unit: unitCount, by: by}
 }

@@ -61,8 +61,10 @@ func (w where) String() string {
 // does not compile. A label that the row does not have and a function that does
 // not fit its kind are kept in errs, which [New] returns.
 type queries struct {
-	target     []string // matchers of the target's own labels
-	keep       []string // labels of the target that all values keep: KeepLabels, and more on the dashboard
+	target []string // matchers of the target's own labels
+	// keep is the labels of the target that all values keep: KeepLabels, and
+	// more on the dashboard.
+	keep       []string
 	controller string   // matcher of the controller
 	wide       []string // instruments of the whole process, which have no controller
 	errs       []error
@@ -72,7 +74,15 @@ type queries struct {
 // namespace and the job, because the variables may select several
 // installations.
 func onDashboard(t Target, i catalog.Table) *queries {
-	wide := []string{i.Objects.Name, i.Leader.Name, i.CacheAge.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
+	wide := []string{
+		i.Objects.Name,
+		i.Leader.Name,
+		i.CacheAge.Name,
+		i.ClientRequests.Name,
+		i.ClientRequestDuration.Name,
+		i.ClientLimiterWait.Name,
+		i.LabelOverflows.Name,
+	}
 	for _, p := range ofProcess().all() {
 		wide = append(wide, p.Name)
 	}
@@ -107,7 +117,8 @@ func targetLabels() []string { return []string{varNamespace, varJob, varInstance
 // reservedLabels have a meaning in the queries and alerts, so that no target
 // may use them to tell installations apart.
 func reservedLabels() []string {
-	all := append(targetLabels(), varDatasource, "le", "severity", "alertname", "otel_metric_overflow")
+	all := append(targetLabels(),
+		varDatasource, "le", "severity", "alertname", "otel_metric_overflow")
 	for _, i := range catalog.Instruments().All() {
 		all = append(all, i.Attributes...)
 	}
@@ -144,8 +155,9 @@ func (q *queries) ready(i, leader catalog.Instrument, by []string) expr {
 // queue warm until it leads. A process without a lease counts.
 func (q *queries) working(function string, i, leader catalog.Instrument, by []string) expr {
 	e := q.state(function, i, by, nil)
+	leads := q.highest(leader, q.process()).text
 	e.text = fmt.Sprintf("%s%s (%s unless%s (%s == 0))",
-		function, q.group(by), q.series(i, "", nil), q.on(q.process()), q.highest(leader, q.process()).text)
+		function, q.group(by), q.series(i, "", nil), q.on(q.process()), leads)
 	return e
 }
 
@@ -158,7 +170,8 @@ func (q *queries) state(function string, i catalog.Instrument, by []string, only
 	case strings.HasSuffix(i.Name, "_bytes"):
 		unit = unitBytes
 	}
-	return expr{text: fmt.Sprintf("%s%s (%s)", function, q.group(by), q.series(i, "", only)), unit: unit, by: by}
+	text := fmt.Sprintf("%s%s (%s)", function, q.group(by), q.series(i, "", only))
+	return expr{text: text, unit: unit, by: by}
 }
 
 // rate is the number of occurrences per second. For a histogram it is the
@@ -171,7 +184,8 @@ func (q *queries) rate(i catalog.Instrument, window string, by []string, only ..
 		return e
 	}
 	classic := fmt.Sprintf("sum%s (rate(%s[%s]))", q.group(by), q.series(i, "_count", only), window)
-	native := fmt.Sprintf("sum%s (histogram_count(rate(%s[%s])))", q.group(by), q.series(i, "", only), window)
+	native := fmt.Sprintf("sum%s (histogram_count(rate(%s[%s])))",
+		q.group(by), q.series(i, "", only), window)
 	e.text = classic + " or " + native
 	return e
 }
@@ -182,12 +196,20 @@ func (q *queries) rate(i catalog.Instrument, window string, by []string, only ..
 // scrape. The series of an older process is new only to Prometheus, and its
 // counts may be weeks old. A series that was missing for less than known is not
 // new.
-func (q *queries) increase(i catalog.Instrument, window period, known string, by []string, only ...where) expr {
+func (q *queries) increase(
+	i catalog.Instrument,
+	window period,
+	known string,
+	by []string,
+	only ...where,
+) expr {
 	q.check(i, by, only, catalog.Counter)
 	s := q.series(i, "", only)
 	w := window.text
-	whole := fmt.Sprintf("max_over_time(%s[%s]) unless last_over_time(%s[%s] offset %s)", s, w, s, known, w)
-	young := fmt.Sprintf("last_over_time(%s[%s]) > time() - %s", q.series(ofProcess().started, "", nil), w, window.seconds)
+	started := q.series(ofProcess().started, "", nil)
+	whole := fmt.Sprintf("max_over_time(%s[%s]) unless last_over_time(%s[%s] offset %s)",
+		s, w, s, known, w)
+	young := fmt.Sprintf("last_over_time(%s[%s]) > time() - %s", started, w, window.seconds)
 	text := fmt.Sprintf("sum%s (((%s) and%s (%s)) > 0 or increase(%s[%s]))",
 		q.group(by), whole, q.on(q.process()), young, s, w)
 	return expr{text: text, unit: unitCount, by: by}
@@ -201,7 +223,8 @@ type period struct{ text, seconds string }
 // process ends.
 func (q *queries) total(i catalog.Instrument, by []string) expr {
 	q.check(i, by, nil, catalog.Counter)
-	return expr{text: fmt.Sprintf("sum%s (%s)", q.group(by), q.series(i, "", nil)), unit: unitCount, by: by}
+	text := fmt.Sprintf("sum%s (%s)", q.group(by), q.series(i, "", nil))
+	return expr{text: text, unit: unitCount, by: by}
 }
 
 // quantile is a quantile of a histogram. A Prometheus stores a histogram with
@@ -214,16 +237,19 @@ func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by 
 		phi, q.group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
 	native := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s])))",
 		phi, q.group(by), q.series(i, "", nil), window)
-	return expr{text: "(" + classic + " or " + native + ") >= 0", unit: unitSeconds, by: by, exemplar: true}
+	text := "(" + classic + " or " + native + ") >= 0"
+	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
 }
 
 // ratio is a share. It has no value when the denominator is zero, because 0/0
 // is NaN.
 func (q *queries) ratio(part, all expr) expr {
 	if !slices.Equal(part.by, all.by) || part.unit != all.unit {
-		q.errs = append(q.errs, fmt.Errorf("a ratio of %s by %q and %s by %q", part.unit, part.by, all.unit, all.by))
+		q.errs = append(q.errs, fmt.Errorf("a ratio of %s by %q and %s by %q",
+			part.unit, part.by, all.unit, all.by))
 	}
-	return expr{text: fmt.Sprintf("%s\n/\n(%s > 0)", part.text, all.text), unit: unitRatio, by: part.by}
+	text := fmt.Sprintf("%s\n/\n(%s > 0)", part.text, all.text)
+	return expr{text: text, unit: unitRatio, by: part.by}
 }
 
 // busiest is the highest of many values.
@@ -246,11 +272,11 @@ func (q *queries) up(known string) expr {
 // every job in Prometheus.
 func (q *queries) upOf(i catalog.Instrument) expr {
 	q.check(i, nil, nil, catalog.Counter)
-	return expr{
-		text: fmt.Sprintf("sum%s (up{%s} and%s (%s)) or on () vector(0)",
-			q.group(nil), strings.Join(q.target, ","), q.on([]string{varNamespace, varJob}), q.series(i, "", nil)),
-		unit: unitCount,
-	}
+	up := fmt.Sprintf("up{%s}", strings.Join(q.target, ","))
+	job := []string{varNamespace, varJob}
+	text := fmt.Sprintf("sum%s (%s and%s (%s)) or on () vector(0)",
+		q.group(nil), up, q.on(job), q.series(i, "", nil))
+	return expr{text: text, unit: unitCount}
 }
 
 // seriesOfTargets counts the series of i in each process that Prometheus can
@@ -268,11 +294,10 @@ func (q *queries) seriesOfTargets(i catalog.Instrument) expr {
 // overflow counts the series that have lost their labels to the SDK's limit. It
 // is normally 0.
 func (q *queries) overflow() expr {
-	return expr{
-		text: fmt.Sprintf(`count%s ({__name__=~"controller_.+",%s,otel_metric_overflow="true"}) or on () vector(0)`,
-			q.group(nil), strings.Join(q.target, ",")),
-		unit: unitCount,
-	}
+	series := fmt.Sprintf(`{__name__=~"controller_.+",%s,otel_metric_overflow="true"}`,
+		strings.Join(q.target, ","))
+	text := fmt.Sprintf("count%s (%s) or on () vector(0)", q.group(nil), series)
+	return expr{text: text, unit: unitCount}
 }
 
 func (q *queries) series(i catalog.Instrument, suffix string, only []where) string {

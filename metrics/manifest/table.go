@@ -14,14 +14,17 @@ import (
 // its name in OpenTelemetry and in Prometheus.
 func Table() []byte {
 	var b strings.Builder
-	b.WriteString("| instrument | in Prometheus | unit | kind | labels | meaning |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| instrument | in Prometheus | unit | kind | labels | meaning |\n" +
+		"|---|---|---|---|---|---|\n")
 	for _, i := range catalog.Instruments().All() {
 		unit := i.Unit
 		if unit == "" {
 			unit = "none"
 		}
+		labels := strings.Join(i.Attributes, ", ")
+		meaning := strings.ReplaceAll(i.Description, "|", `\|`)
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s | %s |\n",
-			i.Name, i.PrometheusName(), unit, i.Kind, strings.Join(i.Attributes, ", "), strings.ReplaceAll(i.Description, "|", `\|`))
+			i.Name, i.PrometheusName(), unit, i.Kind, labels, meaning)
 	}
 	return []byte(b.String())
 }

@@ -121,7 +121,8 @@ type Access struct {
 type SecretKey struct{ Name, Key string }
 
 // pages are the runbooks of this library.
-const pages = "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/" + alertPlace + ".md"
+const pages = "https://github.com/proompteng/controllerkit/blob/main/" +
+	"examples/operate/runbooks/" + alertPlace + ".md"
 
 // alertPlace is the placeholder for the name of an alert.
 const alertPlace = "{alert}"
