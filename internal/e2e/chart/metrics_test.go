@@ -107,6 +107,53 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 	assert.NotContains(t, off, "tlsConfig")
 }
 
+// TestMonitor_ConnectsAsTheLibrarySays: a ServiceMonitor says what that of a new
+// project of kubebuilder says, and a certificate is never verified without a
+// name.
+//
+//req:shows O1
+func TestMonitor_ConnectsAsTheLibrarySays(t *testing.T) {
+	const service = "r-agentrun-metrics.ns.svc"
+	const tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	cases := map[string]struct {
+		reason  string
+		monitor string
+		access  manifest.Access
+	}{
+		"Scaffold": {
+			"The ServiceMonitor of a new project.", "tlsConfig: {insecureSkipVerify: true}, bearerTokenFile: " + tokenFile,
+			manifest.Access{TLS: true, InsecureSkipVerify: true, TokenFile: tokenFile},
+		},
+		"ScaffoldWithCertificates": {
+			"The same after the patch for cert-manager.", "tlsConfig: {serverName: a.example, ca: {secret: {name: own, key: ca.crt}}}, bearerTokenFile: " + tokenFile,
+			manifest.Access{TLS: true, ServerName: "a.example", CA: manifest.SecretKey{Name: "own", Key: "ca.crt"}, TokenFile: tokenFile},
+		},
+		"AuthorityWithoutName": {
+			"The address is a pod's, which no certificate names: the name is the Service's.", "tlsConfig: {ca: {secret: {name: own, key: ca.crt}}}",
+			manifest.Access{TLS: true, ServerName: service, CA: manifest.SecretKey{Name: "own", Key: "ca.crt"}},
+		},
+		"Authorization": {
+			"A token from a Secret.", "authorization: {type: Bearer, credentials: {name: scrape, key: token}}",
+			manifest.Access{TLS: true, ServerName: service, CA: manifest.SecretKey{Name: "web-tls", Key: "ca.crt"}, Token: manifest.SecretKey{Name: "scrape", Key: "token"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := target()
+			of.Access = tc.access
+			pack, err := manifest.New(of)
+			require.NoError(t, err)
+			library := unstructured.Unstructured{}
+			require.NoError(t, yaml.Unmarshal(pack.ServiceMonitor(), &library.Object))
+			chart := render(t, "metrics: {tls: {secretName: web-tls}, serviceMonitor: {enabled: true, "+tc.monitor+"}}").one(t, "ServiceMonitor/r-agentrun")
+			for _, field := range []string{"scheme", "tlsConfig", "authorization", "bearerTokenFile"} {
+				assert.Equal(t, endpoint(t, &library)[field], endpoint(t, chart)[field], "%s: %s", field, tc.reason)
+			}
+		})
+	}
+}
+
 // TestDashboards: the text of the dashboard survives the templates to the byte,
 // under a key and labels that Grafana's sidecar finds.
 //
