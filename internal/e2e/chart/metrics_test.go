@@ -107,9 +107,9 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 	assert.NotContains(t, off, "tlsConfig")
 }
 
-// TestMonitor_ConnectsAsTheLibrarySays: a ServiceMonitor says what that of a new
-// project of kubebuilder says, and a certificate is never verified without a
-// name.
+// TestMonitor_ConnectsAsTheLibrarySays: a ServiceMonitor says what that of a
+// new project of kubebuilder says, and a certificate is never verified without
+// a name.
 //
 //req:shows O1
 func TestMonitor_ConnectsAsTheLibrarySays(t *testing.T) {
