@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -222,4 +223,20 @@ func attach[N int64 | float64](
 	if err != nil {
 		p.Errs = append(p.Errs, fmt.Errorf("metrics/prom: an exemplar: %w", err))
 	}
+	sortExemplar(m.metric.GetCounter().GetExemplar())
+	h := m.metric.GetHistogram()
+	for _, e := range h.GetExemplars() {
+		sortExemplar(e)
+	}
+	for _, b := range h.GetBucket() {
+		sortExemplar(b.GetExemplar())
+	}
+}
+
+// sortExemplar sorts the labels, which come from a map. Equal metrics give
+// equal pages.
+func sortExemplar(e *dto.Exemplar) {
+	slices.SortFunc(e.GetLabel(), func(a, b *dto.LabelPair) int {
+		return strings.Compare(a.GetName(), b.GetName())
+	})
 }
