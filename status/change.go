@@ -177,11 +177,10 @@ func (c *change) plan() ([]byte, error) {
 		after.fields[updatedAt] = now
 	}
 	stored := c.before.content.tree(c.names.Conditions)
-	changes := mergePatch(stored, after.tree(c.names.Conditions), false)
-	if !c.unkept.differ(c.after.object, changes, stored, c.now) {
+	body := mergePatch(stored, after.tree(c.names.Conditions), true)
+	if !c.unkept.differ(c.after.object, body, stored, c.now) {
 		return nil, c.refusePending()
 	}
-	body := mergePatch(stored, after.tree(c.names.Conditions), true)
 	if updatedAt != absent {
 		after.fields[updatedAt] = now
 		body[updatedAt] = now

@@ -43,18 +43,24 @@ func conditionsOf(field, value any) ([]condition, error) {
 		return nil, errors.New("want a list of conditions" + otherList)
 	}
 	list := make([]condition, len(items))
-	fields := conditionFieldsOf(field)
-	count := make(map[string]int, len(items))
 	for i, item := range items {
-		e := conditionOf(item)
+		list[i] = conditionOf(item)
+	}
+	join(list, conditionFieldsOf(field))
+	return list, nil
+}
+
+// join makes the conditions elements of one list.
+func join(list []condition, fields *conditionFields) {
+	count := make(map[string]int, len(list))
+	for i := range list {
+		e := &list[i]
 		e.of = fields
 		count[e.key]++
 		if count[e.key] > 1 {
 			e.key += "\x00" + strconv.Itoa(count[e.key])
 		}
-		list[i] = e
 	}
-	return list, nil
 }
 
 // conditionOf reads an element of a list.
@@ -137,15 +143,15 @@ func (e *condition) with(c metav1.Condition) condition {
 	next := *e
 	next.Condition = c
 	next.fields = maps.Clone(e.fields)
-	texts := map[string]string{
-		typeField:    c.Type,
-		statusField:  string(c.Status),
-		reasonField:  c.Reason,
-		messageField: c.Message,
+	texts := []struct{ name, text string }{
+		{typeField, c.Type},
+		{statusField, string(c.Status)},
+		{reasonField, c.Reason},
+		{messageField, c.Message},
 	}
-	for name, text := range texts {
-		if text != "" || e.hasKey(name) {
-			next.fields[name] = text
+	for _, t := range texts {
+		if t.text != "" || e.hasKey(t.name) {
+			next.fields[t.name] = t.text
 		}
 	}
 	if !c.LastTransitionTime.IsZero() {

@@ -19,6 +19,10 @@ type content struct {
 
 // decode reads the status of d. listName is the field of the conditions.
 func (d *document) decode(listName string, known values) (content, error) {
+	native := d.nativeConditions(listName)
+	if len(native) > 0 {
+		d = d.without(listName)
+	}
 	encoded, err := d.encodedFields()
 	if err != nil {
 		return content{}, err
@@ -31,6 +35,10 @@ func (d *document) decode(listName string, known values) (content, error) {
 		}
 	}
 	if listName == absent {
+		return c, nil
+	}
+	if len(native) > 0 {
+		c.conditions = conditionList{isSet: true, items: nativeConditionsOf(native)}
 		return c, nil
 	}
 	value, hasValue := c.fields[listName]

@@ -6,6 +6,7 @@ package status
 import (
 	"crypto/sha256"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -43,11 +44,14 @@ type difference struct {
 	addsOnly     bool // stored is sent with more fields in elements of lists
 }
 
-// differences lists the fields of patch, with the values that stored has there.
+// differences lists the fields that patch changes, with the values that stored
+// has there.
 func differences(patch, stored map[string]any) []difference {
 	var list []difference
 	leaves("", patch, stored, func(path string, sent, stored any) {
-		list = append(list, difference{path: path, sent: sent, stored: stored})
+		if !reflect.DeepEqual(sent, stored) {
+			list = append(list, difference{path: path, sent: sent, stored: stored})
+		}
 	})
 	return list
 }
