@@ -169,21 +169,7 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 		wrong = append(wrong, queryFaults(m[1], windows...)...)
 	}
 	expr = setOperand.ReplaceAllString(expr, "")
-	if whole := newSeries.FindAllStringSubmatch(expr, -1); len(whole) != strings.Count(expr, "increase(") {
-		note("an increase without what was counted before the first scrape")
-	} else {
-		for _, m := range whole {
-			if m[1] != m[3] || m[1] != m[8] || m[2] != m[5] || m[2] != m[6] || m[2] != m[9] {
-				note("new series of one kind and the increase of another: %s", m[0])
-			}
-			if m[7] != map[string]string{"15m": "900", "$__range": "$__range_s"}[m[2]] {
-				note("a process that started within %s seconds, and a window of %s", m[7], m[2])
-			}
-			if !slices.Contains(windows, strings.TrimPrefix(m[4], "$")) {
-				note("the window %q", m[4])
-			}
-		}
-	}
+	wrong = append(wrong, increaseFaults(expr, windows)...)
 	expr = newSeries.ReplaceAllString(expr, "increase(${8}[${9}])")
 	selectors := selector.FindAllStringSubmatch(expr, -1)
 	metrics := metricName.FindAllString(expr, -1)
@@ -247,6 +233,29 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 	}
 	if strings.Contains(expr, "/") && !strings.Contains(expr, "> 0)") {
 		note("a ratio that can be 0/0")
+	}
+	return wrong
+}
+
+// increaseFaults compares the parts of each increase with what was counted
+// before the first scrape.
+func increaseFaults(expr string, windows []string) (wrong []string) {
+	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	whole := newSeries.FindAllStringSubmatch(expr, -1)
+	if len(whole) != strings.Count(expr, "increase(") {
+		note("an increase without what was counted before the first scrape")
+		return wrong
+	}
+	for _, m := range whole {
+		if m[1] != m[3] || m[1] != m[8] || m[2] != m[5] || m[2] != m[6] || m[2] != m[9] {
+			note("new series of one kind and the increase of another: %s", m[0])
+		}
+		if m[7] != map[string]string{"15m": "900", "$__range": "$__range_s"}[m[2]] {
+			note("a process that started within %s seconds, and a window of %s", m[7], m[2])
+		}
+		if !slices.Contains(windows, strings.TrimPrefix(m[4], "$")) {
+			note("the window %q", m[4])
+		}
 	}
 	return wrong
 }
