@@ -188,6 +188,7 @@ func switches(pkg string) string {
 
 import (
 	"os"
+	"reflect"
 	"strconv"
 )
 
@@ -209,9 +210,15 @@ func zzOr(n int, x, y func() bool) bool {
 	return x() || y()
 }
 
-func zzDrop[T ~string](n int, v T) T {
-	if zzMutant(n) {
-		return "\x00"
+func zzDrop[T ~string | ~uint8](n int, v T) T {
+	if !zzMutant(n) {
+		return v
+	}
+	none := reflect.ValueOf(&v).Elem()
+	if none.Kind() == reflect.String {
+		none.SetString("\x00")
+	} else {
+		none.SetUint(255)
 	}
 	return v
 }
