@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events/internal/errtree"
-	"github.com/proompteng/controllerkit/events/redact"
 )
 
 // A reply is what the answer to a request means. Those from rejected on are
@@ -126,7 +125,7 @@ func notServed(err error) bool {
 
 // explain says what to fix. The message of a refused Event may quote its note,
 // so of that it names only the fields.
-func explain(err error, clean func(string) string) string {
+func explain(err error, clean func(text string) string) string {
 	status, _ := apiStatus(err)
 	if len(status.Details.Causes) > 0 && apierrors.IsInvalid(err) {
 		fields := make([]string, len(status.Details.Causes))
@@ -135,5 +134,5 @@ func explain(err error, clean func(string) string) string {
 		}
 		return strings.Join(fields, ", ")
 	}
-	return redact.Note(err.Error(), clean)
+	return clean(err.Error())
 }

@@ -71,17 +71,3 @@ func TestOptions_LoggerGetsALineForEachWrite(t *testing.T) {
 		assert.Equal(t, "one", s.all()[0].Annotations["example.com/cluster"])
 	})
 }
-
-// TestAnnotations_WithARefusedKeyCostOneOccurrence: the next one is written.
-func TestAnnotations_WithARefusedKeyCostOneOccurrence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		for _, key := range []string{"not a key", "example.com/run"} {
-			rec.AnnotatedEventf(object("a"), nil, map[string]string{key: "x"}, "Warning", "Failed", "Run", "away")
-		}
-		synctest.Wait()
-		assert.Len(t, s.all(), 1)
-		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
-	})
-}

@@ -310,16 +310,6 @@ type panicking struct{}
 
 func (panicking) String() string { panic("oops") }
 
-// TestLongAnnotationsAreCut when they are recorded: what waits is bounded.
-//
-//req:shows E5
-func TestLongAnnotationsAreCut(t *testing.T) {
-	rec, err := events.New((&server{}).sink(), controller, events.Options{})
-	require.NoError(t, err)
-	rec.AnnotatedEventf(object("a"), nil, map[string]string{"trace": strings.Repeat("x", 1<<20)}, "Warning", "R", "", "note")
-	assert.Empty(t, events.Unbalanced(rec))
-}
-
 func TestAnnotationsAndRelatedAreRedactedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

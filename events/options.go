@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
@@ -66,10 +65,11 @@ type Options struct {
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written, and errors of the API
 	// server before they are logged. It must be safe for concurrent use and is
-	// never called with more than 4 KiB. If it panics, a line that reports the
-	// panic replaces the text. Reasons, actions and keys are written unchanged.
-	// Zero means redact.Text. To mask what a reconcile reads from Secrets as
-	// well, set the Redact method of a redact.SecretValues.
+	// never called with more than 4 KiB. If it panics, or does not return within
+	// a second, a line that reports this replaces the text, and nothing else
+	// waits. Reasons, actions and keys are written unchanged. Zero means
+	// redact.Text. To mask what a reconcile reads from Secrets as well, set the
+	// Redact method of a redact.SecretValues.
 	Redact func(string) string
 	// Annotations are added to each Event, such as the name of the cluster: at
 	// most 8. Zero means none.
@@ -108,9 +108,6 @@ func (o *Options) complete() error {
 	}
 	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), maxName)], ""), "unknown")
 	o.Namespace = cmp.Or(o.Namespace, "default")
-	if o.Redact == nil {
-		o.Redact = redact.Text
-	}
 	var tooMany, noNamespace, annotations error
 	o.Annotations = maps.Clone(o.Annotations)
 	err := checkAnnotations(o.Annotations)

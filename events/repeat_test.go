@@ -71,7 +71,7 @@ func TestAnEventThatGoesWhileAChangedNoteIsRedacted(t *testing.T) {
 				}}
 				rec, stop := start(t, s, events.Options{Redact: func(s string) string {
 					if strings.Contains(s, "slow") {
-						time.Sleep(5 * time.Second)
+						time.Sleep(time.Second / 2)
 					}
 					return s
 				}})

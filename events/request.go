@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +16,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/proompteng/controllerkit/events/redact"
 )
 
 // A request creates an Event, or updates the series of a stored Event.
@@ -76,17 +75,26 @@ func (r *Recorder) request(w *write, now instant) *request {
 }
 
 // redact cleans all texts of ev: notes that the API server takes, without
-// credentials. It runs without mu, since the redactor is the caller's code.
+// credentials.
 func (r *Recorder) redact(ev *eventsv1.Event) {
 	if ev == nil {
 		return
 	}
-	ev.Note = redact.Note(ev.Note, r.o.Redact)
-	if ev.Related != nil {
-		ev.Related.Name = redact.Note(ev.Related.Name, r.o.Redact)
+	names := slices.Collect(maps.Keys(ev.Annotations))
+	texts := []string{ev.Note}
+	for _, name := range names {
+		texts = append(texts, ev.Annotations[name])
 	}
-	for k, v := range ev.Annotations {
-		ev.Annotations[k] = redact.Note(v, r.o.Redact)
+	if ev.Related != nil {
+		texts = append(texts, ev.Related.Name)
+	}
+	clean := r.cleaner.clean(texts)
+	ev.Note = clean[0]
+	for i, name := range names {
+		ev.Annotations[name] = clean[1+i]
+	}
+	if ev.Related != nil {
+		ev.Related.Name = clean[1+len(names)]
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 			return
 		}
 		if w != nil {
-			r.attempt(ctx, call.begin(w), &call.once, log, w)
+			r.attempt(ctx, call, log, w)
 		}
 	}
 }
@@ -61,16 +61,16 @@ func newLine(ctx context.Context) *line {
 	return &line{parent: ctx, request: ctx, hangUp: func() {}}
 }
 
-// begin returns the context of the request of w, with its deadline.
-func (l *line) begin(w *write) context.Context {
+// begin returns the context of a request, with its deadline.
+func (l *line) begin(now instant, isTrial bool) context.Context {
 	limit := quickTime
-	if w.isTrial {
+	if isTrial {
 		limit = trialTime
 	}
-	left := l.until.since(w.begun)
+	left := l.until.since(now)
 	if left < limit || left > 2*limit || l.request.Err() != nil {
 		l.hangUp()
-		l.until = w.begun.add(limit + spareTime)
+		l.until = now.add(limit + spareTime)
 		request, cancel := context.WithTimeout(l.parent, limit+spareTime)
 		l.hangUp = cancel
 		l.request = l.once.Context(request, cancel)
@@ -110,10 +110,10 @@ func (r *Recorder) sleep(now, until instant) {
 }
 
 // attempt makes the request of w.
-func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, log logr.Logger, w *write) {
+func (r *Recorder) attempt(ctx context.Context, call *line, log logr.Logger, w *write) {
 	req := r.request(w, w.begun)
 	r.redact(req.event)
-	a, err := r.ask(request, req)
+	a, err := r.ask(call.begin(r.now(), w.isTrial), req)
 	switch {
 	case err != nil:
 		a = answer{reply: rejected, why: err.Error()}
@@ -121,7 +121,7 @@ func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, lo
 		r.logWrite(req, w)
 	case ctx.Err() != nil:
 		a.reply = interrupted // by the caller's end: nothing is learnt from it
-	case a.silent && once.Answered():
+	case a.silent && call.once.Answered():
 		a.reply = serverFails // it asked for time
 	}
 	var d *detour
@@ -141,7 +141,7 @@ func (r *Recorder) ask(ctx context.Context, req *request) (a answer, err error) 
 	wait := time.Duration(max(status.Details.RetryAfterSeconds, 0)) * time.Second
 	return answer{
 		reply:      read(failed, req.event != nil),
-		why:        explain(failed, r.o.Redact),
+		why:        explain(failed, r.cleaner.cleanOne),
 		silent:     timedOut(failed),
 		retryAfter: min(wait, retryTimeout),
 	}, nil
