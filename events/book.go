@@ -307,30 +307,35 @@ func (b *book) close() {
 		}
 	}
 	clear(b.objects)
-	b.isChanged = true
 }
 
-// flush ends the pauses of counts while n is positive, and puts every object
-// where it then belongs. Where a caller waits for the end, what failed is tried
-// immediately, unless the server asked to be left alone: a pause may be longer
-// than the time that is left.
-func (b *book) flush(now instant, n int) {
-	b.flushing += n
-	if n > 0 {
-		b.server.forgive()
-		for _, space := range b.namespaces {
-			space.forgive()
-		}
+// flush ends the pauses of counts until unflush is called. Where a caller waits
+// for the end, what failed is tried immediately, unless the server asked to be
+// left alone: a pause may be longer than the time that is left.
+func (b *book) flush(now instant) {
+	b.flushing++
+	b.server.forgive()
+	for _, n := range b.namespaces {
+		n.forgive()
 	}
 	for _, obj := range b.objects {
 		for _, s := range obj.series {
-			if n > 0 && s.wait.cause == afterFailure {
-				s.wait.until = 0
+			if s.wait.cause == afterFailure {
+				s.wait.until = now
 			}
 		}
 		b.settle(obj, now)
 	}
 	b.isChanged = true
+}
+
+// unflush is called when a caller of flush has ended. Without another one, what
+// counts only waits for its pause again.
+func (b *book) unflush(now instant) {
+	b.flushing--
+	for _, obj := range b.objects {
+		b.settle(obj, now)
+	}
 }
 
 // isWritten reports whether nothing is left to write before deadline but

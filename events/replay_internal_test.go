@@ -239,7 +239,7 @@ const (
 // heal has the server take every request, until nothing is left to write.
 func (r *replay) heal() []string {
 	if r.flushing > 0 {
-		r.flush(r.now, -1)
+		r.unflush(r.now)
 	}
 	from := r.now
 	for range maxHealing {

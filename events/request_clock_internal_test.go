@@ -60,7 +60,7 @@ func TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions(t *testing
 	assert.Equal(t, int32(2), req.event.Series.Count)
 	r.book.done(r.now(), w, answer{})
 	r.Eventf(node, nil, corev1.EventTypeWarning, "A", "B", "c")
-	r.book.flush(r.now(), 1)
+	r.book.flush(r.now())
 	w, _ = r.book.next(r.now(), 1)
 	require.NotNil(t, w)
 	req = r.request(w, r.now())

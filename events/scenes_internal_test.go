@@ -33,16 +33,21 @@ const maxSceneLines = 60
 //   - book: a new one, with objects=, series=, writes= (a minute), total= (a
 //     second), retry=, groups=events or core
 //   - fail: an object fails, with a reason, text=, maybe terminal, conflict,
-//     gen=, times=, every=, by= (the controller)
+//     gen=, times=, every=, by= (the controller), related=
 //   - event: a Normal or Warning about an object, with a reason, text=, times=
+//   - refuse, cancel: an occurrence that cannot be recorded, or is suppressed
 //   - many: fail for the objects of a namespace with numbers from= to to=
 //   - recover, forget: as the methods of a Recorder
-//   - server: its answer to a namespace, an API group or all, maybe times=
+//   - server: its answer to a namespace, an API group or all, maybe times=, or
+//     how long it asks to be left alone, with asks=
 //   - at: time passes until then. Each request has its answer immediately, or
 //     after the time that "server takes=" says
 //   - hold: requests stay under way; answer: gives the first one its answer
-//   - flush, unflush, close: as the book's methods
-//   - count: requests are counted and not shown; counted: how many there were
+//   - flush, unflush, close: as the book's methods; written: whether a stop is
+//     done that has its deadline in=
+//   - log: the lines that are due; claim: what Start or Flush returns of losses
+//   - count: requests are counted and not shown; counted: how many there were;
+//     show: they are shown again
 //   - stats: the accounts of the book
 func TestScenes(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenes/*.txt")
@@ -109,11 +114,15 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 		require.NoError(t, err)
 		s.run(instant(1).add(until), s.show)
 	case "flush":
-		s.flush(s.now, 1)
+		s.flush(s.now)
 	case "unflush":
-		s.flush(s.now, -1)
+		s.unflush(s.now)
 	case "close":
 		s.close()
+	case "refuse":
+		s.refused(d.CmdArgs[0].Key, "it says why")
+	case "cancel":
+		s.suppressed()
 	default:
 		s.doServer(t, d)
 	}
@@ -134,11 +143,33 @@ func (s *scene) doServer(t *testing.T, d *datadriven.TestData) {
 	case "count":
 		s.isHidden = true
 		s.requests = 0
+	case "show":
+		s.isHidden = false
 	case "counted":
 		fmt.Fprintf(&s.out, "%d requests, %d Events, %d objects, %d namespaces\n", s.requests, len(s.stored), len(s.objects), len(s.namespaces))
 		s.requests = 0
+	default:
+		s.ask(t, d)
+	}
+}
+
+// ask shows what the book says.
+func (s *scene) ask(t *testing.T, d *datadriven.TestData) {
+	t.Helper()
+	switch d.Cmd {
 	case "stats":
 		s.showStats()
+	case "written":
+		in, err := time.ParseDuration(text(d, "in", "0s"))
+		require.NoError(t, err)
+		fmt.Fprintln(&s.out, s.isWritten(s.now.add(in)))
+	case "log":
+		lines, _ := s.losses.unlogged(s.now, s.closed)
+		for _, l := range lines {
+			fmt.Fprintf(&s.out, "%s %d, %d in all: %s\n", l.cause, l.unlogged, l.total, l.detail)
+		}
+	case "claim":
+		fmt.Fprintln(&s.out, s.losses.claim())
 	default:
 		d.Fatalf(t, "no such command: %s", d.Cmd)
 	}
@@ -194,6 +225,7 @@ func (s *scene) repeat(t *testing.T, d *datadriven.TestData, object string, o oc
 	o.controller = text(d, "by", "")
 	o.text = text(d, "text", "away")
 	o.generation = int64(number(t, d, "gen", 0))
+	o.about.related.Name = text(d, "related", "")
 	every, err := time.ParseDuration(text(d, "every", "0s"))
 	require.NoError(t, err)
 	for i := range number(t, d, "times", 1) {
@@ -212,6 +244,12 @@ func (s *scene) serve(t *testing.T, d *datadriven.TestData) {
 		took, err := time.ParseDuration(text(d, "takes", ""))
 		require.NoError(t, err)
 		s.took = took
+		return
+	}
+	if d.HasArg("asks") {
+		asks, err := time.ParseDuration(text(d, "asks", ""))
+		require.NoError(t, err)
+		s.asks = asks
 		return
 	}
 	who := strings.ReplaceAll(d.CmdArgs[0].Key, ":", " ")
@@ -242,6 +280,9 @@ func (s *scene) show(req *write, got reply) {
 	if req.count > 1 {
 		count = fmt.Sprint(" x", req.count)
 	}
+	if req.count > 1 && req.draft != nil {
+		count += " since " + shown(req.since)
+	}
 	said := ""
 	if got != written {
 		said = " → " + nameOf(got)
@@ -250,8 +291,10 @@ func (s *scene) show(req *write, got reply) {
 		said = " ..."
 	}
 	ref := req.object.ref
-	fmt.Fprintf(&s.out, "%v %s %s/%s %s%s%s%s\n", s.now.since(1).Round(time.Millisecond), verb, ref.Namespace, ref.Name, req.series.reason, note, count, said)
+	fmt.Fprintf(&s.out, "%s %s %s/%s %s%s%s%s\n", shown(s.now), verb, ref.Namespace, ref.Name, req.series.reason, note, count, said)
 }
+
+func shown(t instant) string { return t.since(1).Round(time.Millisecond).String() }
 
 func nameOf(got reply) string {
 	for name, r := range replies {

@@ -116,8 +116,11 @@ func others(names ...string) (all []choice) {
 	for _, c := range []choice{
 		{"next", (*replay).step},
 		{"flush", func(r *replay) bool {
-			n := 1 - 2*r.flushing
-			r.flush(r.now, n)
+			if r.flushing > 0 {
+				r.unflush(r.now)
+			} else {
+				r.flush(r.now)
+			}
 			return true
 		}},
 		{"forget", func(r *replay) bool {

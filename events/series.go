@@ -41,7 +41,7 @@ type wait struct {
 
 // over returns when w ends. With hurry pauses do not count.
 func (w wait) over(hurry bool) instant {
-	if hurry && w.cause <= afterNews {
+	if hurry && w.cause == afterWrite {
 		return 0
 	}
 	return w.until
@@ -129,11 +129,6 @@ func (s *series) renew(pause time.Duration) {
 	s.isKnown = false
 	s.waiting.isFresh = true
 	s.pause = pause
-	s.early = 0
-	s.wait = wait{}
-	if s.state == refused {
-		s.state = idle
-	}
 	s.trouble.cause = ""
 }
 
@@ -141,7 +136,7 @@ func (s *series) renew(pause time.Duration) {
 func (s *series) hasten(now instant, pause time.Duration) {
 	s.waiting.isFresh = true
 	s.pause = pause
-	if s.wait.cause <= afterNews {
+	if s.wait.cause == afterWrite {
 		s.wait.until = min(s.wait.until, now.add(pause))
 	}
 }

@@ -212,15 +212,11 @@ func (r *Recorder) Flush(ctx context.Context) error {
 
 // drain has everything written, until done reports true under mu or ctx ends.
 func (r *Recorder) drain(ctx context.Context, log logr.Logger, done func() bool) {
-	r.flush(1)
-	r.run(ctx, log, done)
-	r.flush(-1)
-}
-
-func (r *Recorder) flush(n int) {
 	r.locked(func() {
 		r.unstarted.begun = true
-		r.book.flush(r.now(), n)
+		r.book.flush(r.now())
 		r.changed.Broadcast()
 	})
+	r.run(ctx, log, done)
+	r.locked(func() { r.book.unflush(r.now()) })
 }

@@ -22,10 +22,13 @@ type world struct {
 	answers  map[string]reply // of the server, by "namespace", "group" or "namespace group"; empty is written
 	few      map[string]int   // how many of these answers are left; none where they go on
 	took     time.Duration    // by each request
+	asks     time.Duration    // to be left alone after a failure
 	isHeld   bool             // requests stay under way until they are answered
 	held     []*write         // requests that are under way
 	sent     []sent
 	stored   map[int64]int64 // the counts of Events, by number
+	taken    map[int64]bool  // numbers in names that are taken
+	wake     instant         // until when the worker sleeps, if nothing changes
 	problems []string
 }
 
@@ -39,7 +42,10 @@ type sent struct {
 const maxInstants = 200_000
 
 func newWorld(b bounds) *world {
-	return &world{book: newBook(b), now: 1, answers: map[string]reply{}, few: map[string]int{}, stored: map[int64]int64{}}
+	return &world{
+		book: newBook(b), now: 1, answers: map[string]reply{}, few: map[string]int{},
+		stored: map[int64]int64{}, taken: map[int64]bool{},
+	}
 }
 
 func sceneBounds() bounds {
@@ -73,10 +79,20 @@ func (w *world) occur(o occurrence, namespace, name string) {
 	}
 }
 
-// run lets time pass. It calls each for each request, with its answer.
+// run lets time pass. It calls each for each request, with its answer. Like a
+// worker of a Recorder, it sleeps until the instant that the book named last,
+// or until the book says that something has changed.
 func (w *world) run(until instant, each func(*write, reply)) {
 	for range maxInstants {
+		if !w.isChanged {
+			w.now = max(w.now, min(w.wake, until))
+		}
+		if !w.isChanged && w.now < w.wake {
+			return
+		}
+		w.isChanged = false
 		req, at := w.next(w.now, int64(w.now))
+		w.wake = at
 		if req != nil {
 			w.begin(req, each)
 			continue
@@ -85,17 +101,15 @@ func (w *world) run(until instant, each func(*write, reply)) {
 			w.problems = append(w.problems, fmt.Sprintf("next asks again at %v, which is over", at.since(1)))
 			return
 		}
-		if at > until {
-			w.now = max(w.now, until)
-			return
-		}
-		w.now = at
 	}
 	w.problems = append(w.problems, "the book does not come to rest")
 }
 
 func (w *world) begin(req *write, each func(*write, reply)) {
 	w.sent = append(w.sent, sent{keyOf(&req.object.ref), w.now})
+	if req.draft != nil && w.taken[req.number] {
+		w.problems = append(w.problems, "a name that is taken is tried again")
+	}
 	if w.isHeld {
 		w.held = append(w.held, req)
 		each(req, interrupted)
@@ -111,8 +125,11 @@ func (w *world) end(req *write, got reply, each func(*write, reply)) {
 	if got == written {
 		w.stored[number] = req.count
 	}
+	if got == nameTaken {
+		w.taken[number] = true
+	}
 	each(req, got)
-	w.done(w.now, req, answer{reply: got, why: "the server says why"})
+	w.done(w.now, req, answer{reply: got, why: "the server says why", retryAfter: w.asks})
 }
 
 // answer returns what the server says to req.
