@@ -83,9 +83,11 @@ type scene struct {
 }
 
 // replies are the answers by the names that scenes give them.
-var replies = map[string]reply{
-	"ok": written, "taken": nameTaken, "expired": eventGone, "422": rejected, "gone": namespaceGone, "403": groupDenied,
-	"absent": groupAbsent, "500": namespaceFails, "503": serverFails, "none": interrupted,
+var replies = map[string]response{
+	"ok": {reply: written}, "taken": {reply: nameTaken}, "expired": {reply: eventGone}, "422": {reply: rejected},
+	"gone": {reply: namespaceGone}, "403": {reply: groupDenied}, "absent": {reply: groupAbsent},
+	"500": {reply: namespaceFails}, "silence": {reply: namespaceFails, silent: true}, "503": {reply: serverFails},
+	"stop": {reply: interrupted},
 }
 
 func (s *scene) do(t *testing.T, d *datadriven.TestData) {
@@ -261,7 +263,7 @@ func (s *scene) serve(t *testing.T, d *datadriven.TestData) {
 }
 
 // show writes down a request and its answer.
-func (s *scene) show(req *write, got reply) {
+func (s *scene) show(req *write, got response) {
 	s.requests++
 	if s.isHidden {
 		return
@@ -284,10 +286,10 @@ func (s *scene) show(req *write, got reply) {
 		count += " since " + shown(req.since)
 	}
 	said := ""
-	if got != written {
+	if got.reply != written {
 		said = " → " + nameOf(got)
 	}
-	if s.isHeld && got == interrupted {
+	if got == isUnderWay {
 		said = " ..."
 	}
 	ref := req.object.ref
@@ -296,7 +298,7 @@ func (s *scene) show(req *write, got reply) {
 
 func shown(t instant) string { return t.since(1).Round(time.Millisecond).String() }
 
-func nameOf(got reply) string {
+func nameOf(got response) string {
 	for name, r := range replies {
 		if r == got {
 			return name

@@ -252,18 +252,24 @@ func (s *series) succeed(w *write, now instant, longest time.Duration) (unread i
 		s.waiting.draft = nil
 	}
 	s.stored.count += w.carried
-	s.waiting.n -= w.carried
 	unread = min(s.waiting.unread, w.carried-1)
 	s.waiting.unread -= unread
-	s.waiting.since = w.begun
-	if s.waiting.n == 1 { // or later
-		s.waiting.since = s.waiting.seen
-	}
+	s.took(w, w.carried)
 	s.isKnown = true
 	s.trouble.cause = ""
 	s.rest(now, longest)
 	s.end(idle)
 	return unread
+}
+
+// took is called when n occurrences that the request w reported, or more, wait
+// no longer.
+func (s *series) took(w *write, n int64) {
+	s.waiting.n -= n
+	s.waiting.since = w.begun
+	if s.waiting.n == 1 { // or later
+		s.waiting.since = s.waiting.seen
+	}
 }
 
 // retry has the write made again. It is unsure if it may have been stored.
@@ -305,7 +311,7 @@ func (s *series) refuse(w *write, cause string, now instant, longest time.Durati
 		s.stored.number = 0
 	} // otherwise a changed note still waits, and makes an Event
 	s.waiting.unread -= min(s.waiting.unread, w.carried-1)
-	s.waiting.n -= n
+	s.took(w, n)
 	s.rest(now, longest)
 	s.trouble.cause = cause
 	s.end(refused)

@@ -18,13 +18,13 @@ type world struct {
 	*book
 
 	now      instant
-	pick     uint64           // the next random number
-	answers  map[string]reply // of the server, by "namespace", "group" or "namespace group"; empty is written
-	few      map[string]int   // how many of these answers are left; none where they go on
-	took     time.Duration    // by each request
-	asks     time.Duration    // to be left alone after a failure
-	isHeld   bool             // requests stay under way until they are answered
-	held     []*write         // requests that are under way
+	pick     uint64              // the next random number
+	answers  map[string]response // of the server, by "namespace", "group" or "namespace group"; empty is written
+	few      map[string]int      // how many of these answers are left; none where they go on
+	took     time.Duration       // by each request
+	asks     time.Duration       // to be left alone after a failure
+	isHeld   bool                // requests stay under way until they are answered
+	held     []*write            // requests that are under way
 	sent     []sent
 	stored   map[int64]int64 // the counts of Events, by number
 	taken    map[int64]bool  // numbers in names that are taken
@@ -43,7 +43,7 @@ const maxInstants = 200_000
 
 func newWorld(b bounds) *world {
 	return &world{
-		book: newBook(b), now: 1, answers: map[string]reply{}, few: map[string]int{},
+		book: newBook(b), now: 1, answers: map[string]response{}, few: map[string]int{},
 		stored: map[int64]int64{}, taken: map[int64]bool{},
 	}
 }
@@ -82,7 +82,7 @@ func (w *world) occur(o occurrence, namespace, name string) {
 // run lets time pass. It calls each for each request, with its answer. Like a
 // worker of a Recorder, it sleeps until the instant that the book named last,
 // or until the book says that something has changed.
-func (w *world) run(until instant, each func(*write, reply)) {
+func (w *world) run(until instant, each func(*write, response)) {
 	for range maxInstants {
 		if !w.isChanged {
 			w.now = max(w.now, min(w.wake, until))
@@ -105,14 +105,17 @@ func (w *world) run(until instant, each func(*write, reply)) {
 	w.problems = append(w.problems, "the book does not come to rest")
 }
 
-func (w *world) begin(req *write, each func(*write, reply)) {
+// isUnderWay is in place of an answer that has not come yet.
+var isUnderWay = response{name: "under way"}
+
+func (w *world) begin(req *write, each func(*write, response)) {
 	w.sent = append(w.sent, sent{keyOf(&req.object.ref), w.now})
 	if req.draft != nil && w.taken[req.number] {
 		w.problems = append(w.problems, "a name that is taken is tried again")
 	}
 	if w.isHeld {
 		w.held = append(w.held, req)
-		each(req, interrupted)
+		each(req, isUnderWay)
 		return
 	}
 	w.now = w.now.add(w.took)
@@ -120,24 +123,21 @@ func (w *world) begin(req *write, each func(*write, reply)) {
 }
 
 // end gives req its answer.
-func (w *world) end(req *write, got reply, each func(*write, reply)) {
+func (w *world) end(req *write, got response, each func(*write, response)) {
 	number := req.number
-	if got == written {
+	if got.reply == written {
 		w.stored[number] = req.count
 	}
-	if got == nameTaken {
+	if got.reply == nameTaken {
 		w.taken[number] = true
 	}
 	each(req, got)
-	w.done(w.now, req, answer{reply: got, why: "the server says why", retryAfter: w.asks})
+	w.done(w.now, req, answer{reply: got.reply, silent: got.silent, why: groupOf(req) + " says " + nameOf(got), retryAfter: w.asks})
 }
 
 // answer returns what the server says to req.
-func (w *world) answer(req *write) reply {
-	group := "events"
-	if req.core {
-		group = "core"
-	}
+func (w *world) answer(req *write) response {
+	group := groupOf(req)
 	name := req.object.namespace.name
 	for _, who := range []string{name + " " + group, name, group, "all"} {
 		got, ok := w.answers[who]
@@ -153,7 +153,14 @@ func (w *world) answer(req *write) reply {
 		}
 		return got
 	}
-	return written
+	return replies["ok"]
+}
+
+func groupOf(req *write) string {
+	if req.core {
+		return "core"
+	}
+	return "events"
 }
 
 // check returns what is wrong: in the book, and with the caps.
