@@ -8,7 +8,8 @@ import "github.com/proompteng/controllerkit/metrics/catalog"
 // MaxSeries is the most Prometheus series that this set can expose after n
 // different controller names. It holds for every recorded value. Use it in a
 // test of a scrape, or for the sampleLimit of a ServiceMonitor, where the
-// endpoint's own series come on top: target_info, promhttp, process and go.
+// endpoint's own series come on top: target_info, promhttp, process and go. A
+// view that adds buckets adds series.
 // Below 0 n counts as 0. On a nil Metrics it is 0.
 func (m *Metrics) MaxSeries(n int) int {
 	if m == nil {
@@ -23,7 +24,7 @@ func (m *Metrics) MaxSeries(n int) int {
 	words := func(known []string) int { return len(known) + 1 }
 	// sets counts bounds, +Inf, sum and count.
 	sets := func(i catalog.Instrument) int { return len(i.Buckets) + 3 }
-	t := &m.table
+	t := catalog.Instruments()
 	controllers := min(max(0, n), m.limit+1)
 	controller := plain + runs +
 		words(eventWords()) + words(writeWords()) +

@@ -64,11 +64,11 @@ func ExampleNew() {
 	fmt.Println(errors.Is(err, metrics.ErrNoProvider))
 
 	ep, _ := prom.New(prom.Options{})
-	_, err = metrics.New(ep, metrics.Options{Buckets: map[string][]float64{"controller.run.duration": {60, 30}}})
+	_, err = metrics.New(ep, metrics.Options{MaxControllers: -1})
 	fmt.Println(err)
 	// Output:
 	// true
-	// metrics: invalid option: Options.Buckets["controller.run.duration"][1]: 30 after 60 is not accepted; want increasing bounds
+	// metrics: invalid option: Options.MaxControllers: -1 is not accepted; want a positive number, or 0 for 150
 }
 
 func ExampleClassify() {

@@ -25,7 +25,6 @@ const scope = "github.com/proompteng/controllerkit"
 // other.
 type Metrics struct {
 	inst         instruments
-	table        catalog.Table
 	slots        slots
 	epoch        time.Time
 	registration metric.Registration
@@ -56,7 +55,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, "+
 			"or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
 	}
-	t, err := o.table()
+	err := o.check()
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +65,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	}
 	b := builder{meter: meter}
 	m := &Metrics{
-		inst:      b.build(t),
-		table:     t,
+		inst:      b.build(catalog.Instruments()),
 		epoch:     time.Now(),
 		limit:     o.MaxControllers,
 		named:     map[string]*Controller{},

@@ -5,10 +5,7 @@ package metrics_test
 
 import (
 	"context"
-	"math"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,10 +22,6 @@ func TestNewRefuses(t *testing.T) {
 	var dropped *prom.Endpoint // what remains when the error of prom.New was not looked at
 	ep, err := prom.New(prom.Options{})
 	require.NoError(t, err)
-	buckets := func(name string, bounds ...float64) metrics.Options {
-		return metrics.Options{Buckets: map[string][]float64{name: bounds}}
-	}
-	const run = "controller.run.duration"
 	cases := map[string]struct {
 		reason   string
 		provider metric.MeterProvider
@@ -36,20 +29,12 @@ func TestNewRefuses(t *testing.T) {
 		want     error
 		names    []string
 	}{
-		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
-		"NilPointer":      {"A nil pointer in the interface counts as a nil provider.", dropped, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
-		"ZeroEndpoint":    {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"metrics: no usable meter provider: *prom.Endpoint gives no meter", "constructor"}},
-		"NegativeBound":   {"There is no unlimited setting.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
-		"UnknownName":     {"A misspelled name must be an error.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
-		"PrometheusName":  {"Names are OpenTelemetry's.", ep, buckets("controller_run_duration_seconds", 1), metrics.ErrOption, []string{run}},
-		"NotAHistogram":   {"A counter has no buckets.", ep, buckets("controller.runs", 1), metrics.ErrOption, []string{run}},
-		"NoBound":         {"With +Inf alone every quantile is NaN.", ep, buckets(run), metrics.ErrOption, []string{run, "at least one"}},
-		"Infinite":        {"The SDK adds +Inf itself.", ep, buckets(run, 1, math.Inf(1)), metrics.ErrOption, []string{run, "finite"}},
-		"NaN":             {"NaN cannot be a bound.", ep, buckets(run, math.NaN()), metrics.ErrOption, []string{run, "finite"}},
-		"DuplicateBounds": {"Two bounds must not be equal.", ep, buckets(run, 1, 5, 5), metrics.ErrOption, []string{run, "increasing"}},
-		"Decreasing":      {"Bounds must be sorted.", ep, buckets(run, 5, 1), metrics.ErrOption, []string{run, "increasing"}},
-		"Refused":         {"New returns the provider's error for an instrument.", refusing{}, metrics.Options{}, errRefused, []string{"create instruments"}},
-		"NoCallback":      {"New returns the provider's error for the callback.", refusing{callbacks: true}, metrics.Options{}, errRefused, []string{"register"}},
+		"NoProvider":    {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
+		"NilPointer":    {"A nil pointer in the interface counts as a nil provider.", dropped, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
+		"ZeroEndpoint":  {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"metrics: no usable meter provider: *prom.Endpoint gives no meter", "constructor"}},
+		"NegativeBound": {"There is no unlimited setting.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
+		"Refused":       {"New returns the provider's error for an instrument.", refusing{}, metrics.Options{}, errRefused, []string{"create instruments"}},
+		"NoCallback":    {"New returns the provider's error for the callback.", refusing{callbacks: true}, metrics.Options{}, errRefused, []string{"register"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,30 +46,6 @@ func TestNewRefuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestNew_ReportsEveryOptionThatItRefuses(t *testing.T) {
-	_, ep := newSet(t, metrics.Options{})
-	_, err := metrics.New(ep, metrics.Options{MaxControllers: -1, Buckets: map[string][]float64{
-		"controller.queue.wait.duration": {}, "controller.run.duration": {60, 30}, "controller.unknown": {1},
-	}})
-	require.ErrorIs(t, err, metrics.ErrOption)
-	require.ErrorContains(t, err, `metrics: invalid option: Options.MaxControllers: -1 is not accepted; want a positive number, or 0 for 150
-metrics: invalid option: Options.Buckets["controller.queue.wait.duration"] is empty; want at least one bound
-metrics: invalid option: Options.Buckets["controller.run.duration"][1]: 30 after 60 is not accepted; want increasing bounds
-metrics: invalid option: Options.Buckets["controller.unknown"]: no such histogram; want one of [`)
-}
-
-func TestBucketsAreApplied(t *testing.T) {
-	bounds := []float64{7, 11}
-	m, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.run.duration": bounds}})
-	bounds[0] = 99 // the caller's slice is the caller's
-	m.Controller("c").Runs().End(t.Context(), 10*time.Second, metrics.Success)
-	assert.Equal(t, map[string]string{
-		`controller_run_duration_seconds_bucket{controller="c",result="success",le="7"}`:    "0",
-		`controller_run_duration_seconds_bucket{controller="c",result="success",le="11"}`:   "1",
-		`controller_run_duration_seconds_bucket{controller="c",result="success",le="+Inf"}`: "1",
-	}, with(scrape(t, ep), "run_duration_seconds_bucket"))
 }
 
 // New works with a provider that does nothing, with a provider without a
@@ -125,10 +86,10 @@ func sum(t *testing.T, rm metricdata.ResourceMetrics, name string) (total int64)
 }
 
 // TestTwoSetsOfOneProvider share their series, like all instruments of one name
-// in the SDK. Counts add up, and a histogram keeps the bounds of the first.
+// in the SDK: counts add up.
 func TestTwoSetsOfOneProvider(t *testing.T) {
-	first, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {1, 2}}})
-	second, err := metrics.New(ep, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {5}}})
+	first, ep := newSet(t, metrics.Options{})
+	second, err := metrics.New(ep, metrics.Options{})
 	require.NoError(t, err)
 	for _, m := range []*metrics.Metrics{first, second} {
 		result := metrics.Success
@@ -137,13 +98,6 @@ func TestTwoSetsOfOneProvider(t *testing.T) {
 	got := scrape(t, ep)
 	assert.Equal(t, "2", got[`controller_reconcile_duration_seconds_count{controller="c",result="success"}`])
 	assert.Equal(t, "2", got[`controller_reconciles_total{controller="c",result="success"}`])
-	bounds := 0
-	for name := range got {
-		if strings.HasPrefix(name, `controller_reconcile_duration_seconds_bucket{controller="c",result="success",le="`) {
-			bounds++
-		}
-	}
-	assert.Equal(t, 3, bounds, "1, 2 and +Inf")
 }
 
 func TestTwoSetsNeverMeet(t *testing.T) {

@@ -67,7 +67,7 @@ func TestSeriesStayWithinMaxSeries(t *testing.T) {
 			names[i] += "\xff"
 		}
 	}
-	few := metrics.Options{MaxControllers: 3, Buckets: map[string][]float64{"controller.reconcile.duration": {1}}}
+	few := metrics.Options{MaxControllers: 3}
 	for n, o := range map[int]metrics.Options{len(names): {}, 5000: few} {
 		m, ep := newSet(t, o)
 		saturate(t, m, names[:n])

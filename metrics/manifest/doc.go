@@ -49,7 +49,8 @@
 // Quantiles and rates of histograms have two forms in one expression: for fixed
 // buckets, and for native histograms, including fixed buckets that Prometheus
 // converts (convert_classic_histograms_to_nhcb). ControllerReconcileSlow never
-// fires if the bounds of metrics.Options.Buckets end below its threshold, 30 s.
+// fires if a view gives controller.reconcile.duration only bounds below its
+// threshold, 30 s.
 //
 // Several clusters may share a Prometheus. The alerts and panels keep the
 // labels Target.KeepLabels, by default cluster: each cluster has its own

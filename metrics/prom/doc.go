@@ -18,7 +18,8 @@
 // OTEL_SERVICE_NAME and touches no other global.
 //
 // The endpoint exposes the series of OpenTelemetry's exporter without scope
-// labels; Options.ScopeLabels adds them. It does not use the exporter, which
+// labels, so the names of instruments must be unique. Up to three scrapes run
+// concurrently. It does not use the exporter, which
 // reports errors to a global handler, serves a histogram with an attribute le
 // although Prometheus then refuses the page, and passes no deadline to
 // callbacks. It keeps label pairs from scrape to

@@ -58,7 +58,7 @@ func New(o Options) (*Endpoint, error) {
 	e := &Endpoint{
 		MeterProvider: provider{sdk, timeout},
 		sdk:           sdk,
-		collector:     convert.New(reader, o.ScopeLabels),
+		collector:     convert.New(reader),
 		errors:        &errorLog{onError: o.OnError},
 		timeout:       timeout,
 	}
@@ -79,7 +79,7 @@ func New(o Options) (*Endpoint, error) {
 	e.handler = promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{
 		ErrorLog:            e.errors,
 		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: cmp.Or(o.MaxInFlight, defaultInFlight),
+		MaxRequestsInFlight: maxInFlight,
 		EnableOpenMetrics:   o.Exemplars,
 		DisableCompression:  true, // answer compresses
 	})

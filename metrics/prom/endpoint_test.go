@@ -79,11 +79,11 @@ func TestNewRefuses(t *testing.T) {
 		options prom.Options
 		field   string
 	}{
-		"MaxInFlight": {"There is no unlimited setting.", prom.Options{MaxInFlight: -1}, "MaxInFlight"},
-		"Nil":         {"A nil gatherer is an error.", prom.Options{Gatherers: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Gatherers[1]"},
-		"NilPointer":  {"A nil pointer in the interface is an error too.", prom.Options{Gatherers: []prometheus.Gatherer{none}}, "Gatherers[0]"},
-		"NoName":      {"An attribute must have a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
-		"NotUTF8":     {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"a": "\xff"}}, `Resource["a"]`},
+		"Timeout":    {"There is no unlimited setting.", prom.Options{Timeout: -1}, "Timeout"},
+		"Nil":        {"A nil gatherer is an error.", prom.Options{Gatherers: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Gatherers[1]"},
+		"NilPointer": {"A nil pointer in the interface is an error too.", prom.Options{Gatherers: []prometheus.Gatherer{none}}, "Gatherers[0]"},
+		"NoName":     {"An attribute must have a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
+		"NotUTF8":    {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"a": "\xff"}}, `Resource["a"]`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,11 +97,10 @@ func TestNewRefuses(t *testing.T) {
 
 func TestNew_ReportsEveryOptionThatItRefuses(t *testing.T) {
 	_, err := prom.New(prom.Options{
-		MaxInFlight: -1, Timeout: -time.Second, Gatherers: []prometheus.Gatherer{nil}, Readers: []sdkmetric.Reader{nil},
+		Timeout: -time.Second, Gatherers: []prometheus.Gatherer{nil}, Readers: []sdkmetric.Reader{nil},
 		Resource: map[string]string{"": "x", "a": "\xff"},
 	})
-	require.EqualError(t, err, `metrics/prom: invalid option: Options.MaxInFlight: -1 is not accepted; want a positive number, or 0 for 3
-metrics/prom: invalid option: Options.Timeout: -1s is not accepted; want a positive duration, or 0 for 5s
+	require.EqualError(t, err, `metrics/prom: invalid option: Options.Timeout: -1s is not accepted; want a positive duration, or 0 for 5s
 metrics/prom: invalid option: Options.Gatherers[0]: nil is not accepted; want a gatherer
 metrics/prom: invalid option: Options.Readers[0]: nil is not accepted; want a reader
 metrics/prom: invalid option: Options.Resource[""]: "x" is not accepted; want a name that is not empty, and UTF-8
@@ -146,7 +145,6 @@ func TestOptions(t *testing.T) {
 			nil,
 		},
 		"NoCardinalityLimit": {"Below zero there is no limit.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
-		"ScopeLabels":        {"The scope labels keep equal names apart.", prom.Options{ScopeLabels: true}, "", []string{`otel_scope_name="test"`}, nil},
 		"Exemplars":          {"Exemplars need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
 		"NativeHistograms": {
 			"The text format has nothing but their sum and count.",

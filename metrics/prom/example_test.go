@@ -44,9 +44,9 @@ func Example() {
 }
 
 func ExampleNew() {
-	_, err := prom.New(prom.Options{MaxInFlight: -1})
+	_, err := prom.New(prom.Options{Timeout: -1})
 	fmt.Println(err)
-	// Output: metrics/prom: invalid option: Options.MaxInFlight: -1 is not accepted; want a positive number, or 0 for 3
+	// Output: metrics/prom: invalid option: Options.Timeout: -1ns is not accepted; want a positive duration, or 0 for 5s
 }
 
 // The metrics of another library on the same page.

@@ -19,7 +19,7 @@ func Aggregation(o Options) sdkmetric.AggregationSelector { return o.aggregation
 // same points, exemplars included.
 func NewOver(o Options, reader sdkmetric.Reader) *Endpoint {
 	manual, _ := reader.(*sdkmetric.ManualReader)
-	c := convert.New(manual, o.ScopeLabels)
+	c := convert.New(manual)
 	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
 	return &Endpoint{MeterProvider: provider{sdk, time.Minute}, sdk: sdk, collector: c, errors: new(errorLog), timeout: time.Minute}
 }

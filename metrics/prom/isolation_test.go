@@ -124,11 +124,11 @@ func TestASlowClientHoldsNoLock(t *testing.T) {
 
 // Scrapes and records during a shutdown.
 func TestScrapesWhileShuttingDown(t *testing.T) {
-	ep := endpoint(t, prom.Options{MaxInFlight: 8, Exemplars: true}, 1)
+	ep := endpoint(t, prom.Options{Exemplars: true}, 1)
 	h, err := ep.Meter("x").Float64Histogram("seconds")
 	require.NoError(t, err)
 	var wait sync.WaitGroup
-	for range 4 {
+	for range 3 {
 		wait.Go(func() {
 			for range 50 {
 				h.Record(sampled(t.Context(), 1), .1)

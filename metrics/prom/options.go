@@ -42,9 +42,6 @@ type Options struct {
 	// They need a Prometheus that scrapes protobuf (scrape_native_histograms);
 	// the text format shows only their sum and count. Zero means fixed buckets.
 	NativeHistograms bool
-	// ScopeLabels adds the otel_scope_ labels to each series, which doubles the
-	// bytes of a scrape. Zero means that names must be unique in the process.
-	ScopeLabels bool
 	// Gatherers is served as well, for example controller-runtime's
 	// metrics.Registry. Do not also register the endpoint with it. Of two equal
 	// series the earlier one is served. The labels of each metric must be
@@ -75,9 +72,6 @@ type Options struct {
 	// fifths of Timeout. Keep it below Prometheus' scrape_timeout. Zero means
 	// 5 s, half of Prometheus' default. Below zero is an error.
 	Timeout time.Duration
-	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero
-	// means 3, below zero is an error.
-	MaxInFlight int
 	// OnError, if set, is called for each scrape that had errors. It receives
 	// one error that joins all of them: errors and panics of callbacks and
 	// gatherers, and metrics that Prometheus does not accept. An error that
@@ -88,9 +82,9 @@ type Options struct {
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// defaultInFlight allows concurrent scrapes by two Prometheus replicas and a
-// person.
-const defaultInFlight = 3
+// maxInFlight allows concurrent scrapes by two Prometheus replicas and a
+// person. More are answered with 503.
+const maxInFlight = 3
 
 const defaultTimeout = 5 * time.Second
 
@@ -100,9 +94,6 @@ func (o Options) check() error {
 	refuse := func(field string, value any, accepted string) {
 		errs = append(errs, fmt.Errorf("%w: Options.%s: %v is not accepted; want %s",
 			ErrOption, field, value, accepted))
-	}
-	if o.MaxInFlight < 0 {
-		refuse("MaxInFlight", o.MaxInFlight, fmt.Sprintf("a positive number, or 0 for %d", defaultInFlight))
 	}
 	if o.Timeout < 0 {
 		refuse("Timeout", o.Timeout, fmt.Sprintf("a positive duration, or 0 for %v", defaultTimeout))

@@ -61,7 +61,7 @@ func newDifferential(t *testing.T, random *rand.Rand, label, value string) *diff
 	d.labels = []string{"a", "b.c", "b_c", "1st", "other label", "controller", label}
 	d.values = []string{"", "x", "a\"b\\c\nd", "Läufer", strings.Repeat("v", 300), value}
 	o := prom.Options{
-		NoProcessMetrics: true, ScopeLabels: random.IntN(2) == 0, Exemplars: random.IntN(2) == 0,
+		NoProcessMetrics: true, Exemplars: random.IntN(2) == 0,
 		NativeHistograms: random.IntN(3) == 0, CardinalityLimit: []int{0, 3, -1}[random.IntN(3)],
 		Resource: map[string]string{"service.name": d.pick(d.values)},
 	}
@@ -72,9 +72,7 @@ func newDifferential(t *testing.T, random *rand.Rand, label, value string) *diff
 	}
 	opts := []otelprom.Option{otelprom.WithRegisterer(d.oracle), otelprom.WithTranslationStrategy("UnderscoreEscapingWithSuffixes")}
 	opts = append(opts, otelprom.WithAggregationSelector(prom.Aggregation(o)))
-	if !o.ScopeLabels {
-		opts = append(opts, otelprom.WithoutScopeInfo())
-	}
+	opts = append(opts, otelprom.WithoutScopeInfo())
 	exporter, err := otelprom.New(opts...)
 	require.NoError(t, err)
 	o.Readers = []sdkmetric.Reader{sdkmetric.NewManualReader()}

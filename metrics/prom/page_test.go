@@ -35,15 +35,13 @@ func TestPage_IsTheSameWithEachVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		accept string
-		scopes bool
 	}{
-		"text":        {"What a browser and an old Prometheus get.", "text/plain;version=0.0.4", false},
-		"scopes":      {"The labels of the meter.", "text/plain;version=0.0.4", true},
-		"openmetrics": {"The format that carries exemplars.", "application/openmetrics-text;version=1.0.0", false},
+		"text":        {"What a browser and an old Prometheus get.", "text/plain;version=0.0.4"},
+		"openmetrics": {"The format that carries exemplars.", "application/openmetrics-text;version=1.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // so that the times of exemplars are exact
-				got := scrape(t, everyKind(t, tc.scopes), tc.accept)
+				got := scrape(t, everyKind(t), tc.accept)
 				require.Equal(t, http.StatusOK, got.Code)
 				golden := filepath.Join("testdata", name+".golden")
 				if *update {
@@ -59,7 +57,7 @@ func TestPage_IsTheSameWithEachVersion(t *testing.T) {
 
 // everyKind is an endpoint with an instrument of each kind, and names, units
 // and values that Prometheus writes in another way.
-func everyKind(t *testing.T, scopes bool) *prom.Endpoint {
+func everyKind(t *testing.T) *prom.Endpoint {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	other := prometheus.NewCounter(prometheus.CounterOpts{Name: "workqueue_adds_total", Help: "Of another registry."})
@@ -67,7 +65,6 @@ func everyKind(t *testing.T, scopes bool) *prom.Endpoint {
 	ep, err := prom.New(prom.Options{
 		Resource:         map[string]string{"service.name": "agentrun", "k8s.namespace.name": "agents"},
 		Exemplars:        true,
-		ScopeLabels:      scopes,
 		NoProcessMetrics: true,
 		CardinalityLimit: 3,
 		Gatherers:        []prometheus.Gatherer{registry},

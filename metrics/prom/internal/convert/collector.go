@@ -23,10 +23,9 @@ import (
 // label pairs once for each series and not at each collection. It is not safe
 // for concurrent use. Make it with [New].
 type Collector struct {
-	reader      *sdkmetric.ManualReader
-	scopeLabels bool
-	namer       otlptranslator.MetricNamer
-	labelNamer  otlptranslator.LabelNamer
+	reader     *sdkmetric.ManualReader
+	namer      otlptranslator.MetricNamer
+	labelNamer otlptranslator.LabelNamer
 
 	turn        uint64 // counts collections
 	data        metricdata.ResourceMetrics
@@ -68,8 +67,6 @@ type stream struct {
 type instrument struct {
 	family *family
 	err    error // it cannot be served
-	labels []string
-	values []string
 	series map[attribute.Distinct]*series
 	turn   uint64 // of the last collection that had it
 	points int    // of that collection
@@ -93,12 +90,11 @@ type Page struct {
 	Errs     []error
 }
 
-// New returns a Collector of the metrics of reader, with the labels of the
-// instrumentation scopes or without.
-func New(reader *sdkmetric.ManualReader, scopeLabels bool) *Collector {
+// New returns a Collector of the metrics of reader, without the labels of the
+// instrumentation scopes.
+func New(reader *sdkmetric.ManualReader) *Collector {
 	return &Collector{
-		reader:      reader,
-		scopeLabels: scopeLabels,
+		reader: reader,
 		// Pinned, because the exporter's default has changed between releases
 		// and dashboards depend on the names.
 		namer:       otlptranslator.NewMetricNamer("", otlptranslator.UnderscoreEscapingWithSuffixes),
@@ -274,18 +270,6 @@ func (c *Collector) newInstrument(
 	if i.family.kind != k {
 		i.err = fmt.Errorf("metrics/prom: the instrument %q of %q is a %s, but %s is a %s "+
 			"already", m.Name, scope.Name, k, name, i.family.kind)
-	}
-	if c.scopeLabels {
-		i.labels = []string{"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}
-		i.values = []string{scope.Name, scope.Version, scope.SchemaURL}
-		labels, values, err := c.pairs(scope.Attributes)
-		if err != nil {
-			i.err = fmt.Errorf("metrics/prom: the scope %q: %w", scope.Name, err)
-		}
-		for _, label := range labels {
-			i.labels = append(i.labels, "otel_scope_"+label)
-		}
-		i.values = append(i.values, values...)
 	}
 	return i
 }

@@ -63,8 +63,6 @@ func (c *Collector) seriesOf(p *Page, i *instrument, attrs attribute.Set) *serie
 
 func (c *Collector) newSeries(i *instrument, attrs attribute.Set) *series {
 	labels, values, err := c.pairs(attrs)
-	labels = append(labels, i.labels...)
-	values = append(values, i.values...)
 	s := &series{
 		desc:   prometheus.NewDesc(i.family.name, i.family.help, labels, nil),
 		values: values,
