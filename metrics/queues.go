@@ -105,7 +105,7 @@ func (q *queues) end(s *queueSource) {
 	if again { // perhaps by state itself
 		return
 	}
-	ctx, cancel := context.WithTimeout(background(), patience)
+	ctx, cancel := context.WithTimeout(background(), callersWait)
 	defer cancel()
 	// Not the collections' call, because state itself may have called.
 	var last isolate.Call[QueueState]

@@ -11,10 +11,10 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// patience is how long a collection waits for the functions of callers, in
+// callersWait is how long a collection waits for the functions of callers, in
 // total: at most half of the time that it has, or nothing would be left for
 // what they do not hold up.
-const patience = 2 * time.Second
+const callersWait = 2 * time.Second
 
 // observe is the one callback. It runs under the SDK's lock, so it takes no
 // lock that is held while waiting for the SDK's. Functions of callers run in
@@ -22,7 +22,7 @@ const patience = 2 * time.Second
 func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 	var errs []error
 	fail := func(err error) { errs = append(errs, err) }
-	wait := patience
+	wait := callersWait
 	if end, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(end)/2)
 	}

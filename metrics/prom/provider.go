@@ -39,7 +39,7 @@ func (c *callback) run(
 	ctx context.Context,
 	f func(context.Context, *observations) error,
 ) *observations {
-	limited, cancel := context.WithTimeout(ctx, c.patience(ctx))
+	limited, cancel := context.WithTimeout(ctx, c.share(ctx))
 	defer cancel()
 	seen, err := c.call.Start(func() (*observations, error) {
 		o := newObservations(c.size)
@@ -54,9 +54,9 @@ func (c *callback) run(
 	return seen
 }
 
-// patience is most of the time that the collection has left. The rest is for
+// share is most of the time that the collection has left. The rest is for
 // the callbacks that follow and for the answer.
-func (c *callback) patience(ctx context.Context) time.Duration {
+func (c *callback) share(ctx context.Context) time.Duration {
 	left := c.limit
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
