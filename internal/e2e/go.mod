@@ -12,6 +12,7 @@ require (
 	github.com/go-logr/logr v1.4.4
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/common v0.73.1
+	github.com/prometheus/prometheus v0.315.1
 	github.com/proompteng/controllerkit v0.0.0-00010101000000-000000000000
 	github.com/proompteng/controllerkit/examples/agentrun v0.0.0-00010101000000-000000000000
 	github.com/proompteng/controllerkit/internal/controlplane v0.0.0-00010101000000-000000000000
@@ -24,7 +25,15 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/pandatix/go-abnf v0.5.3 // indirect
+require (
+	github.com/dennwc/varint v1.0.0 // indirect
+	github.com/edsrzf/mmap-go v1.2.1-0.20241212181136-fad1cd13edbd // indirect
+	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/grafana/regexp v0.0.0-20250905093917-f7b3be9d1853 // indirect
+	github.com/pandatix/go-abnf v0.5.3 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

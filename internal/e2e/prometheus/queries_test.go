@@ -117,6 +117,9 @@ func TestEveryQueryAnswers_OfNativeHistograms(t *testing.T) {
 	t.Run("runbooks", func(t *testing.T) { runbookQueries(t, server) })
 }
 
+// promqlBlock is a query in a runbook.
+var promqlBlock = regexp.MustCompile("(?s)```promql\n(.*?)\n```")
+
 // runbookQueries sends the queries of the runbooks. Without the comparison that
 // hides healthy series, each has values, except the query for lost labels.
 func runbookQueries(t *testing.T, server *promtest.Server) {
@@ -131,7 +134,7 @@ func runbookQueries(t *testing.T, server *promtest.Server) {
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
-		for _, block := range regexp.MustCompile("(?s)```promql\n(.*?)\n```").FindAllStringSubmatch(string(text), -1) {
+		for _, block := range promqlBlock.FindAllStringSubmatch(string(text), -1) {
 			asked++
 			expr := strings.TrimSuffix(block[1], " > 0")
 			require.EventuallyWithT(t, func(c *assert.CollectT) { // a scrape may have been missed
@@ -191,9 +194,30 @@ func rewritten(h http.Handler, change func(string) string) http.Handler {
 func underLoad(t *testing.T, o prom.Options) http.Handler {
 	t.Helper()
 	ctx := t.Context()
-	endpoint, err := prom.New(o)
+	endpoint, use := everyInstrument(t, o)
+	done := make(chan struct{})
+	t.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		for n := 0; ctx.Err() == nil; n++ {
+			use(n)
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return endpoint
+}
+
+// everyInstrument returns the endpoint of a controller, and a function that
+// uses its instruments once, with values that depend on n.
+func everyInstrument(t *testing.T, o prom.Options) (endpoint http.Handler, use func(n int)) {
+	t.Helper()
+	ctx := t.Context()
+	ep, err := prom.New(o)
 	require.NoError(t, err)
-	m, err := metrics.New(endpoint, metrics.Options{})
+	m, err := metrics.New(ep, metrics.Options{})
 	require.NoError(t, err)
 	c := m.Controller("runs")
 	c.SetWorkers(4)
@@ -211,25 +235,15 @@ func underLoad(t *testing.T, o prom.Options) http.Handler {
 		}
 	})
 	events, writes := c.Events(), c.StatusWrites()
-	done := make(chan struct{})
-	t.Cleanup(func() { <-done })
-	go func() {
-		defer close(done)
-		for n := 0; ctx.Err() == nil; n++ {
-			result := []metrics.Result{metrics.Success, metrics.Success, metrics.RequeueAfter, metrics.Error}[n%4]
-			c.Begin().End(ctx, &result)
-			c.QueueWait(time.Duration(n%50) * time.Millisecond)
-			runs.End(ctx, time.Duration(n%300)*time.Second, metrics.Success)
-			events("emitted", 1)
-			writes("written", time.Duration(n%40)*time.Millisecond)
-			m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs", Code: "2xx"}, 3*time.Millisecond)
-			m.ClientRequest(ctx, metrics.Request{Verb: "get", Group: "", Resource: "secrets", Code: "4xx"}, time.Millisecond)
-			m.ClientWait(ctx, time.Millisecond)
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}()
-	return endpoint
+	return ep, func(n int) {
+		result := []metrics.Result{metrics.Success, metrics.Success, metrics.RequeueAfter, metrics.Error}[n%4]
+		c.Begin().End(ctx, &result)
+		c.QueueWait(time.Duration(n%50) * time.Millisecond)
+		runs.End(ctx, time.Duration(n%300)*time.Second, metrics.Success)
+		events("emitted", 1)
+		writes("written", time.Duration(n%40)*time.Millisecond)
+		m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs", Code: "2xx"}, 3*time.Millisecond)
+		m.ClientRequest(ctx, metrics.Request{Verb: "get", Group: "", Resource: "secrets", Code: "4xx"}, time.Millisecond)
+		m.ClientWait(ctx, time.Millisecond)
+	}
 }

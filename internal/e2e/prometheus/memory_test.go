@@ -1,0 +1,186 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prometheus_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/stretchr/testify/require"
+)
+
+// memory is what a Prometheus knows after some scrapes. Prometheus' own code
+// parses the pages and evaluates the expressions. Debian's Prometheus is too
+// old to convert histograms.
+type memory struct {
+	engine *promql.Engine
+	target labels.Labels
+	native bool // it converts histograms: convert_classic_histograms_to_nhcb
+	now    time.Time
+	series map[string]*remembered
+}
+
+// remembered is one series.
+type remembered struct {
+	labels  labels.Labels
+	samples chunks.SampleSlice
+}
+
+// iterator copies the samples, because the engine changes histograms.
+func (r *remembered) iterator(chunkenc.Iterator) chunkenc.Iterator {
+	return storage.NewListSeriesIteratorWithCopy(r.samples)
+}
+
+func newMemory(native bool, target map[string]string) *memory {
+	return &memory{
+		engine: promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})}),
+		target: labels.FromMap(target),
+		native: native,
+		now:    time.Unix(1e9, 0),
+		series: map[string]*remembered{},
+	}
+}
+
+// scrape reads the page of h, an interval after the page before.
+func (m *memory) scrape(t *testing.T, h http.Handler, interval time.Duration) {
+	t.Helper()
+	m.now = m.now.Add(interval)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	require.Equal(t, http.StatusOK, w.Code)
+	page, err := textparse.New(w.Body.Bytes(), w.Header().Get("Content-Type"), nil,
+		textparse.ParserOptions{ConvertClassicHistogramsToNHCB: m.native})
+	require.NoError(t, err)
+	for {
+		entry, err := page.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		var s sample
+		switch entry {
+		case textparse.EntrySeries:
+			_, _, s.value = page.Series()
+		case textparse.EntryHistogram:
+			_, _, h, f := page.Histogram()
+			if h != nil {
+				f = h.ToFloat(nil)
+			}
+			s.histogram = f.Copy() // the parser uses it again
+		default:
+			continue
+		}
+		var of labels.Labels
+		page.Labels(&of)
+		m.add(of, s)
+	}
+	m.add(labels.FromStrings("__name__", "up"), sample{value: 1})
+}
+
+// add remembers a sample of the scrape, under the labels of the target too.
+func (m *memory) add(of labels.Labels, s sample) {
+	s.at = m.now.UnixMilli()
+	all := labels.NewBuilder(of)
+	m.target.Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+	id := all.Labels().String()
+	if m.series[id] == nil {
+		m.series[id] = &remembered{labels: all.Labels()}
+	}
+	m.series[id].samples = append(m.series[id].samples, s)
+}
+
+// query evaluates an expression now. The values are by labels. A warning is an
+// error.
+func (m *memory) query(ctx context.Context, expr string) (map[string]float64, error) {
+	q, err := m.engine.NewInstantQuery(ctx, m, nil, expr, m.now)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	answer := q.Exec(ctx)
+	samples, err := answer.Vector()
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for _, s := range samples {
+		if s.H != nil {
+			return nil, errors.New("the value is a histogram: " + s.Metric.String())
+		}
+		values[s.Metric.String()] = s.F
+	}
+	return values, errors.Join(answer.Warnings.AsErrors()...)
+}
+
+// Querier is for the engine.
+func (m *memory) Querier(int64, int64) (storage.Querier, error) {
+	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+		var found selected
+		for _, s := range m.series {
+			if matchesAll(matchers, s.labels) {
+				found.all = append(found.all, &storage.SeriesEntry{Lset: s.labels, SampleIteratorFn: s.iterator})
+			}
+		}
+		return &found
+	}}, nil
+}
+
+func matchesAll(matchers []*labels.Matcher, l labels.Labels) bool {
+	for _, matcher := range matchers {
+		if !matcher.Matches(l.Get(matcher.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// selected are the series that an expression selects.
+type selected struct {
+	all  []storage.Series
+	next int
+}
+
+func (s *selected) Next() bool {
+	s.next++
+	return s.next <= len(s.all)
+}
+
+func (s *selected) At() storage.Series                { return s.all[s.next-1] }
+func (s *selected) Err() error                        { return nil }
+func (s *selected) Warnings() annotations.Annotations { return nil }
+
+// sample is a number or, where histogram is set, a native histogram.
+type sample struct {
+	at        int64
+	value     float64
+	histogram *histogram.FloatHistogram
+}
+
+func (s sample) T() int64                      { return s.at }
+func (s sample) ST() int64                     { return 0 }
+func (s sample) F() float64                    { return s.value }
+func (s sample) H() *histogram.Histogram       { return nil }
+func (s sample) FH() *histogram.FloatHistogram { return s.histogram }
+func (s sample) Copy() chunks.Sample           { return s }
+
+func (s sample) Type() chunkenc.ValueType {
+	if s.histogram != nil {
+		return chunkenc.ValFloatHistogram
+	}
+	return chunkenc.ValFloat
+}
