@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -63,6 +64,13 @@ func TestCache_WithoutAnInformerOrMetrics(t *testing.T) {
 	assert.Negative(t, c.Age())
 	require.Error(t, c.Check(time.Minute)(nil))
 	assert.Empty(t, scrape(t, ep, "controller_cache"))
+
+	client := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, nil)
+	unstarted := kube.NewCache(m, "pods", client)
+	assert.Negative(t, unstarted.Age(), "an informer of client-go that was never started")
+	require.ErrorContains(t, unstarted.Check(time.Minute)(nil), "the cache of pods has not been filled")
+	assert.Empty(t, scrape(t, ep, "controller_cache"))
+	unstarted.Close()
 
 	i := &informer{}
 	i.version.Store("1")

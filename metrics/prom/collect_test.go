@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
@@ -55,4 +56,27 @@ func TestCollect_SharesNothingThatItWrites(t *testing.T) {
 			assert.Equal(t, 3, strings.Count(err.Error(), "there twice"), err)
 		}
 	})
+}
+
+// A scrape of ten times the series costs ten times the allocations, not more.
+//
+//req:shows O1
+func TestScrape_IsLinearInSeries(t *testing.T) {
+	allocations := func(series int) float64 {
+		ep, err := prom.New(prom.Options{NoProcessMetrics: true})
+		require.NoError(t, err)
+		h, err := ep.Meter("x").Float64Histogram("h")
+		require.NoError(t, err)
+		c, err := ep.Meter("x").Int64Counter("c")
+		require.NoError(t, err)
+		for n := range series {
+			of := metric.WithAttributes(attribute.Int("n", n))
+			h.Record(t.Context(), 1, of)
+			c.Add(t.Context(), 1, of)
+		}
+		return testing.AllocsPerRun(5, func() { text(t, ep) })
+	}
+	few := allocations(150)
+	many := allocations(1500)
+	assert.LessOrEqual(t, many, 11*few)
 }

@@ -19,6 +19,7 @@ const (
 	otelSync    = "OTel precomputed"
 	otelNaive   = "OTel naive"
 	clientGo    = "client-go"
+	fewer       = "controllerkit, 15 controllers"
 )
 
 func main() {
@@ -29,6 +30,7 @@ func main() {
 			{Name: children, Module: "github.com/prometheus/client_golang"},
 			{Name: otelSync + ", " + otelNaive, Module: "go.opentelemetry.io/otel/sdk/metric"},
 			{Name: clientGo, Module: "k8s.io/client-go"},
+			{Name: fewer, Module: "github.com/proompteng/controllerkit"},
 		},
 		Measures: measures,
 	})
@@ -51,5 +53,6 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 	for _, n := range []int{10, 50} {
 		out = append(out, scrapes(ctx, theirs, n)...)
 	}
+	out = append(out, growth(ctx))
 	return append(out, kept(ctx)...), nil
 }

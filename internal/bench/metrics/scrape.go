@@ -59,6 +59,22 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 	}
 }
 
+// growth compares a scrape of many series with one of a tenth of them.
+func growth(ctx context.Context) bench.Measure {
+	handler := func(n int) func() (http.Handler, error) {
+		return sync.OnceValues(func() (http.Handler, error) { return populated(ctx, n, metrics.Success) })
+	}
+	return bench.Measure{
+		Name:  "scrape of 150 controllers, next to 15",
+		Ours:  scraping(ctx, "", handler(150), false),
+		Peers: []bench.Subject{scraping(ctx, fewer, handler(15), false)},
+		Gates: []bench.Gate{
+			{Unit: bench.Nanos, Peer: fewer, Limit: "<= 12x"},
+			{Unit: bench.Allocs, Peer: fewer, Limit: "<= 10.5x"},
+		},
+	}
+}
+
 // populate gives controller-runtime's registry n controllers, and takes from it
 // what other measures have left there.
 func populate(v vectors, n int) {
