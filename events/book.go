@@ -326,7 +326,6 @@ func (b *book) flush(now instant) {
 		}
 		b.settle(obj, now)
 	}
-	b.isChanged = true
 }
 
 // unflush is called when a caller of flush has ended. Without another one, what

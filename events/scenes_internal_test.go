@@ -33,7 +33,8 @@ const maxSceneLines = 60
 //   - book: a new one, with objects=, series=, writes= (a minute), total= (a
 //     second), retry=, groups=events or core
 //   - fail: an object fails, with a reason, text=, maybe terminal, conflict,
-//     gen=, times=, every=, by= (the controller), related=
+//     gen=, times=, every=, by= (the controller), related=,
+//     annotations= (each has 5000 bytes)
 //   - event: a Normal or Warning about an object, with a reason, text=, times=
 //   - refuse, cancel: an occurrence that cannot be recorded, or is suppressed
 //   - many: fail for the objects of a namespace with numbers from= to to=
@@ -42,7 +43,8 @@ const maxSceneLines = 60
 //     how long it asks to be left alone, with asks=
 //   - at: time passes until then. Each request has its answer immediately, or
 //     after the time that "server takes=" says
-//   - hold: requests stay under way; answer: gives the first one its answer
+//   - hold: requests stay under way; answer: gives the first one its answer, and
+//     the next ones theirs, unless with hold
 //   - flush, unflush, close: as the book's methods; written: whether a stop is
 //     done that has its deadline in=
 //   - log: the lines that are due; claim: what Start or Flush returns of losses
@@ -138,7 +140,8 @@ func (s *scene) doServer(t *testing.T, d *datadriven.TestData) {
 	case "hold":
 		s.isHeld = true
 	case "answer":
-		s.isHeld = len(s.held) > 1
+		s.isHeld = len(s.held) > 1 || d.HasArg("hold")
+		require.NotEmpty(t, s.held, d.Pos)
 		req := s.held[0]
 		s.held = s.held[1:]
 		s.end(req, replies[d.CmdArgs[0].Key], s.show)
@@ -228,6 +231,12 @@ func (s *scene) repeat(t *testing.T, d *datadriven.TestData, object string, o oc
 	o.text = text(d, "text", "away")
 	o.generation = int64(number(t, d, "gen", 0))
 	o.about.related.Name = text(d, "related", "")
+	for i := range number(t, d, "annotations", 0) {
+		if o.annotations == nil {
+			o.annotations = map[string]string{}
+		}
+		o.annotations[strconv.Itoa(i)] = strings.Repeat("x", 5000)
+	}
 	every, err := time.ParseDuration(text(d, "every", "0s"))
 	require.NoError(t, err)
 	for i := range number(t, d, "times", 1) {
@@ -275,6 +284,9 @@ func (s *scene) show(req *write, got response) {
 	} else {
 		note = " " + req.draft.text
 	}
+	if req.draft != nil && len(req.draft.annotations) > 0 {
+		note += fmt.Sprintf(" (%d annotations, %d bytes)", len(req.draft.annotations), sizeOf(req.draft.annotations))
+	}
 	if req.core {
 		verb = "core " + verb
 	}
@@ -297,6 +309,13 @@ func (s *scene) show(req *write, got response) {
 }
 
 func shown(t instant) string { return t.since(1).Round(time.Millisecond).String() }
+
+func sizeOf(annotations map[string]string) (n int) {
+	for _, value := range annotations {
+		n += len(value)
+	}
+	return n
+}
 
 func nameOf(got response) string {
 	for name, r := range replies {

@@ -220,6 +220,9 @@ func (s *series) begin() (carried int64) {
 // next, unless more waits.
 func (s *series) end(next state) {
 	s.trouble.sent = nil
+	if next != due {
+		s.trouble.since = 0
+	}
 	s.waiting.unread = min(s.waiting.unread, s.waiting.n)
 	s.state = next
 	if s.waiting.n > 0 {
@@ -232,7 +235,6 @@ func (s *series) end(next state) {
 func (s *series) rest(now instant, longest time.Duration) {
 	s.wait = wait{now.add(s.pause), afterWrite}
 	s.pause = min(2*s.pause, longest)
-	s.trouble.since = 0
 	wasEdited := s.waiting.n > 0 && s.waiting.generation != s.stored.generation // during the request
 	if wasEdited && s.early < maxEarly {
 		s.early++
@@ -307,7 +309,6 @@ func (s *series) refuse(w *write, cause string, now instant, longest time.Durati
 	if s.waiting.draft == w.draft {
 		n = s.waiting.n
 		s.waiting.draft = nil
-		s.waiting.isFresh = true
 		s.stored.number = 0
 	} // otherwise a changed note still waits, and makes an Event
 	s.waiting.unread -= min(s.waiting.unread, w.carried-1)
@@ -330,18 +331,12 @@ func (s *series) forgive(now instant) {
 // of their kind: then they are repeats that it does not count.
 func (s *series) drop(n int64) (isRepeat bool) {
 	s.waiting.n -= n
-	s.waiting.unread = min(s.waiting.unread, s.waiting.n)
 	return s.stored.number != 0 && s.waiting.draft == nil
 }
 
 // vanish is called when an Event has outlived its TTL: the next occurrence
 // makes a new one, or the note that waits does.
-func (s *series) vanish(now instant) {
-	if s.waiting.draft == nil {
-		s.waiting.isFresh = true
-	}
-	s.wait = wait{now, afterWrite}
+func (s *series) vanish() {
 	s.stored.number = 0
-	s.trouble.since = 0
 	s.end(idle)
 }

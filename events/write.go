@@ -175,7 +175,7 @@ func (b *book) move(w *write, got reply, a answer, now instant) {
 		if s.waiting.draft == nil {
 			b.drop(s, s.waiting.n, LostExpired, "")
 		}
-		s.vanish(now)
+		s.vanish()
 	case groupDenied, groupAbsent:
 		b.denied(w, a, now)
 	case serverFails:
