@@ -25,6 +25,7 @@ func (b *book) wrong() (problems []string) {
 	check(st.Written >= 0 && st.Coalesced >= 0 && st.Suppressed >= 0 && st.Pending >= 0, "%+v", st)
 	check(st.Unread >= 0 && st.Unread <= st.Coalesced, "%+v", st)
 	if b.closed {
+		check(b.busy > 0 || st.Pending == 0, "%d pending at the end", st.Pending)
 		return problems
 	}
 	c := counts{members: map[*namespace]int{}, busy: map[*namespace]int{}, ready: map[*namespace]int{}, holding: map[*namespace]int{}}

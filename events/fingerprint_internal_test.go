@@ -89,7 +89,7 @@ func (f *fingerprint) all() []byte {
 	f.until(f.total.fullAt(f.now))
 	f.until(f.pace.fullAt(f.now))
 	f.breaker(&f.book.server)
-	f.are(f.blamed != nil, f.route.core > 0, len(f.losses) > 0 || f.stats.Suppressed > 0)
+	f.are(f.closed, f.blamed != nil, f.route.core > 0, len(f.losses) > 0 || f.stats.Suppressed > 0)
 	if f.blamed != nil {
 		f.text(f.blamed.name)
 	}

@@ -254,6 +254,58 @@ func (r *replay) heal() []string {
 	return append(r.check(), "the book does not come to rest")
 }
 
+// outage is ten minutes long. Some requests fail, others succeed. The second
+// object has something to write in each minute.
+func (r *replay) outage(fails func(*write) bool) {
+	until := r.now.add(10 * time.Minute)
+	next := r.now
+	for r.now < until {
+		if r.now >= next {
+			next = r.now.add(time.Minute)
+			r.occur(1, occurrence{identity: identity{eventtype: corev1.EventTypeNormal, reason: started}, text: "started"})
+		}
+		for len(r.running) > 0 {
+			how := response{reply: written, isStored: true}
+			if fails(r.running[0]) {
+				how = response{reply: serverFails}
+			}
+			r.end(0, how)
+		}
+		if !r.step() {
+			r.now = next
+		}
+	}
+}
+
+// stop has the server take every request of a stop. Whether all is written now,
+// and later, is what the book said before.
+func (r *replay) stop(now, later bool) []string {
+	from := r.now
+	began := len(r.running) > 0
+	for range maxHealing {
+		for _, w := range r.running {
+			isNew := w.draft != nil
+			if isNew && later {
+				r.complain("all is written, and a new Event is under way at %v", r.now.since(from))
+			}
+			if isNew && now && r.now == from {
+				r.complain("all that can be is written, and a new Event is under way")
+			}
+		}
+		for len(r.running) > 0 {
+			r.end(0, response{reply: written, isStored: true})
+		}
+		if !r.step() {
+			break
+		}
+		began = began || len(r.running) > 0
+	}
+	if !later && !began {
+		r.complain("something is to be written, and no request follows")
+	}
+	return r.problems
+}
+
 // rest checks an idle book against the records: nothing is pending, the latest
 // Event of each reason has the latest note, and an object shows last whether it
 // is failing or has recovered. It checks no Event if anything was lost or

@@ -63,6 +63,7 @@ func records(number int, names ...string) (all []choice) {
 		"other":    {identity: fails, kind: failure, text: "two"},
 		"edit":     {identity: fails, kind: failure, text: "one"},
 		"terminal": {identity: fails, kind: failure, text: "two", terminal: true},
+		"conflict": {identity: fails, kind: conflict, text: "one"},
 		"normal":   {identity: identity{eventtype: corev1.EventTypeNormal, reason: started}, text: "started"},
 		"recover":  {identity: identity{eventtype: corev1.EventTypeNormal, reason: Recovered}, kind: recovery},
 	}
@@ -128,6 +129,17 @@ func others(names ...string) (all []choice) {
 			r.last[0].reason = "" // an order is no longer kept
 			return true
 		}},
+		{"two minutes", func(r *replay) bool {
+			r.now = r.now.add(2 * time.Minute)
+			return true
+		}},
+		{"close", func(r *replay) bool {
+			if r.closed {
+				return false
+			}
+			r.close()
+			return true
+		}},
 		{"expire", func(r *replay) bool {
 			for i := range r.server {
 				r.server[i].isGone = true
@@ -140,6 +152,27 @@ func others(names ...string) (all []choice) {
 		}
 	}
 	return all
+}
+
+// outages are ten minutes in which the requests in one namespace fail while
+// others succeed, or in which all fail.
+func outages() []choice {
+	isAll := func(*write) bool { return true }
+	isFirst := func(w *write) bool { return w.object.namespace.name == "a" }
+	return []choice{
+		{"a fails for ten minutes", func(r *replay) bool {
+			r.outage(isFirst)
+			return true
+		}},
+		{"all fail for ten minutes", func(r *replay) bool {
+			lost := r.losses[LostExpired]
+			r.outage(isAll)
+			if lost == nil && r.losses[LostExpired] != nil {
+				r.complain("an Event is given up during an outage")
+			}
+			return true
+		}},
+	}
 }
 
 func choices(lists ...[]choice) (all []choice) {
@@ -161,7 +194,7 @@ func plans() []plan {
 				records(0, "fail", "other", "edit", "normal", "recover"),
 				records(1, "fail", "normal"),
 				answers(2),
-				others(),
+				others("next", "flush", "forget", "expire"),
 			),
 		},
 		{
@@ -230,6 +263,35 @@ func plans() []plan {
 				others("next", "expire"),
 			),
 		},
+		{
+			name: "conflicts", bounds: smallBounds(), objects: []string{"a/x"},
+			depth: 7, short: 5,
+			choices: choices(
+				records(0, "fail", "conflict", "recover"),
+				answers(1, "stored", "503"),
+				others("next", "two minutes", "forget"),
+			),
+		},
+		{
+			name: "outages", bounds: smallBounds(), objects: []string{"a/x", "b/y"},
+			depth: 4, short: 3,
+			choices: choices(
+				records(0, "fail", "other", "recover"),
+				records(1, "fail", "normal", "other"),
+				outages(),
+				others("next", "flush"),
+			),
+		},
+		{
+			name: "the stop", bounds: smallBounds(), objects: []string{"a/x", "b/y"},
+			depth: 6, short: 4,
+			choices: choices(
+				records(0, "fail", "other", "normal"),
+				records(1, "fail"),
+				answers(2, "stored", "503", "time-out"),
+				others("next", "flush", "close"),
+			),
+		},
 	}
 }
 
@@ -290,6 +352,12 @@ func (p plan) visit(seed maphash.Seed, input []uint8, seen map[uint64]bool) (isN
 		return false, problems
 	}
 	seen[mark] = true
+	if r.flushing > 0 && !r.closed {
+		problems = p.play(seed, input).stop(r.isWritten(r.now+1), r.isWritten(never))
+	}
+	if len(problems) > 0 {
+		return true, append(problems, "in a stop")
+	}
 	problems = r.heal()
 	if len(problems) > 0 {
 		problems = append(problems, "once the server is well")
@@ -301,7 +369,8 @@ func (p plan) visit(seed maphash.Seed, input []uint8, seen map[uint64]bool) (isN
 // the caps hold, about an object in each minute and in total. Each occurrence
 // is written, coalesced, suppressed, lost or pending. No first Warning waits
 // behind an update of another object. From every state, a healthy server gets
-// all pending Events in a few steps, and the Events show the latest notes.
+// all pending Events in a few steps, and the Events show the latest notes. A
+// stop waits for all new Events, and only while there is something to write.
 func TestSearch_OfShortInputs(t *testing.T) {
 	for _, p := range plans() {
 		t.Run(p.name, func(t *testing.T) {
