@@ -5,6 +5,7 @@ package events
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -104,12 +105,9 @@ func (b *book) open(obj *object, o *occurrence) *series {
 		if at < 0 {
 			return nil
 		}
-		last := len(obj.series) - 1
 		s := obj.series[at]
 		b.drop(s, s.waiting.n, LostQueueFull, manyReasons)
-		copy(obj.series[at:], obj.series[at+1:])
-		obj.series[last] = nil
-		obj.series = obj.series[:last]
+		obj.series = slices.Delete(obj.series, at, at+1)
 	}
 	s := &series{identity: o.identity, pause: b.bounds.pause}
 	if o.about != (about{}) {

@@ -47,7 +47,7 @@ const maxSceneLines = 60
 //     the next ones theirs, unless with hold
 //   - flush, unflush, close: as the book's methods; written: whether a stop is
 //     done that has its deadline in=
-//   - log: the lines that are due; claim: what Start or Flush returns of losses
+//   - log: the lines since the last log; claim: what Start or Flush returns of losses
 //   - count: requests are counted and not shown; counted: how many there were;
 //     show: they are shown again
 //   - stats: the accounts of the book
@@ -169,10 +169,8 @@ func (s *scene) ask(t *testing.T, d *datadriven.TestData) {
 		require.NoError(t, err)
 		fmt.Fprintln(&s.out, s.isWritten(s.now.add(in)))
 	case "log":
-		lines, _ := s.losses.unlogged(s.now, s.closed)
-		for _, l := range lines {
-			fmt.Fprintf(&s.out, "%s %d, %d in all: %s\n", l.cause, l.unlogged, l.total, l.detail)
-		}
+		fmt.Fprintln(&s.out, strings.Join(s.logged, "\n"))
+		s.logged = nil
 	case "claim":
 		fmt.Fprintln(&s.out, s.losses.claim())
 	default:

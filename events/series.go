@@ -235,7 +235,7 @@ func (s *series) end(next state) {
 func (s *series) rest(now instant, longest time.Duration) {
 	s.wait = wait{now.add(s.pause), afterWrite}
 	s.pause = min(2*s.pause, longest)
-	wasEdited := s.waiting.n > 0 && s.waiting.generation != s.stored.generation // during the request
+	wasEdited := s.waiting.generation != s.stored.generation // during the request
 	if wasEdited && s.early < maxEarly {
 		s.early++
 		s.wait = wait{now, afterNews}

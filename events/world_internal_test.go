@@ -29,6 +29,7 @@ type world struct {
 	stored   map[int64]int64 // the counts of Events, by number
 	taken    map[int64]bool  // numbers in names that are taken
 	wake     instant         // until when the worker sleeps, if nothing changes
+	logged   []string        // lines
 	problems []string
 }
 
@@ -70,12 +71,15 @@ func (w *world) occur(o occurrence, namespace, name string) {
 	o.controller = cmp.Or(o.controller, "runs")
 	o.action = cmp.Or(o.action, o.reason)
 	w.pick++
-	if w.record(w.now, w.pick, &o) {
-		return
-	}
-	o.ref = &ref
+	isWaiting := w.flushing > 0 && w.stats.Pending > 0
 	if !w.record(w.now, w.pick, &o) {
-		w.problems = append(w.problems, "an object with a reference was not recorded")
+		o.ref = &ref
+		if !w.record(w.now, w.pick, &o) {
+			w.problems = append(w.problems, "an object with a reference was not recorded")
+		}
+	}
+	if isWaiting && w.stats.Pending == 0 && !w.isChanged {
+		w.problems = append(w.problems, "a Flush is done and not woken")
 	}
 }
 
@@ -92,12 +96,12 @@ func (w *world) run(until instant, each func(*write, response)) {
 		}
 		w.isChanged = false
 		req, at := w.next(w.now, int64(w.now))
-		w.wake = at
+		w.wake = min(at, w.logLosses())
 		if req != nil {
 			w.begin(req, each)
 			continue
 		}
-		if at <= w.now {
+		if w.wake <= w.now {
 			w.problems = append(w.problems, fmt.Sprintf("next asks again at %v, which is over", at.since(1)))
 			return
 		}
@@ -132,7 +136,19 @@ func (w *world) end(req *write, got response, each func(*write, response)) {
 		w.taken[number] = true
 	}
 	each(req, got)
-	w.done(w.now, req, answer{reply: got.reply, silent: got.silent, why: groupOf(req) + " says " + nameOf(got), retryAfter: w.asks})
+	d := w.done(w.now, req, answer{reply: got.reply, silent: got.silent, why: groupOf(req) + " says " + nameOf(got), retryAfter: w.asks})
+	if d != nil {
+		w.logged = append(w.logged, fmt.Sprintf("%s core for %v, %d times: %s", shown(w.now), d.length, d.count, d.why))
+	}
+}
+
+// logLosses logs what is due. It returns when more is.
+func (w *world) logLosses() instant {
+	lines, next := w.losses.unlogged(w.now, w.closed)
+	for _, l := range lines {
+		w.logged = append(w.logged, fmt.Sprintf("%s %s %d, %d in all: %s", shown(w.now), l.cause, l.unlogged, l.total, l.detail))
+	}
+	return next
 }
 
 // answer returns what the server says to req.
