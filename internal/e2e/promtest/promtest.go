@@ -50,7 +50,8 @@ func unpacked(ctx context.Context) (bin string, err error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("promtest: prometheus and promtool are not in PATH, and Debian's package cannot be unpacked; install the package prometheus: %w\n%s", err, stderr.Bytes())
+		return "", fmt.Errorf("promtest: prometheus and promtool are not in PATH, and Debian's "+
+			"package cannot be unpacked; install the package prometheus: %w\n%s", err, stderr.Bytes())
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -51,7 +51,8 @@ func Start(t *testing.T, jobs ...Job) *Server {
 	program, _, err := Binaries(t.Context())
 	require.NoError(t, err)
 	dir := t.TempDir()
-	config, log := filepath.Join(dir, "prometheus.yml"), filepath.Join(dir, "prometheus.log")
+	config := filepath.Join(dir, "prometheus.yml")
+	log := filepath.Join(dir, "prometheus.log")
 	require.NoError(t, os.WriteFile(config, configuration(t, jobs), 0o600))
 	output, err := os.Create(log)
 	require.NoError(t, err)
@@ -60,13 +61,19 @@ func Start(t *testing.T, jobs ...Job) *Server {
 	if slices.ContainsFunc(jobs, func(j Job) bool { return j.Native }) {
 		features += ",native-histograms"
 	}
-	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address=127.0.0.1:0", "--enable-feature="+features)
-	cmd.Stdout, cmd.Stderr = output, output
+	cmd := exec.CommandContext(t.Context(), program,
+		"--config.file="+config,
+		"--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address=127.0.0.1:0",
+		"--enable-feature="+features)
+	cmd.Stdout = output
+	cmd.Stderr = output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	ended := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
+		// Pdeathsig is sent when the thread ends that started the process:
+		// go.dev/issue/27505
+		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(ended)
 		defer output.Close()
