@@ -46,7 +46,7 @@ func costs(ctx context.Context) []bench.Measure {
 		first.Peers = append(first.Peers, occurring(ctx, w))
 		memory.Peers = append(memory.Peers, remembering(ctx, w))
 	}
-	return []bench.Measure{repeat, first, memory, redacting()}
+	return []bench.Measure{repeat, first, spreading(ctx), memory, redacting()}
 }
 
 // repeating repeats the same failure of one object.

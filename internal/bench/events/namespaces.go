@@ -1,0 +1,70 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+// oneNamespace is the library again, with all objects in one namespace.
+const oneNamespace = "one namespace"
+
+// full is the default of Options.MaxObjects.
+const full = 8192
+
+// spreading records the first failure of one object after the other in a full
+// Recorder, so that each makes room for the next. A call costs the same with
+// all objects in one namespace and with each in another.
+func spreading(ctx context.Context) bench.Measure {
+	return bench.Measure{
+		Name: "first occurrence, 8,192 namespaces",
+		Ours: filling(ctx, "ours", func(n int) string { return "ci-" + strconv.Itoa(n) }),
+		Peers: []bench.Subject{
+			filling(ctx, oneNamespace, func(int) string { return "ci" }),
+		},
+		Gates: []bench.Gate{{Unit: bench.Nanos, Peer: oneNamespace, Limit: "<= 1.5x"}},
+	}
+}
+
+func filling(ctx context.Context, name string, namespace func(n int) string) bench.Subject {
+	var r recorder
+	var s *store
+	recorded := 0
+	// The names of the objects have one length, which is a part of the cost.
+	record := func(n int) error {
+		for range n {
+			o := object("run-" + strconv.Itoa(1e8+recorded))
+			o.Namespace = namespace(recorded)
+			r.fail(o, note)
+			recorded++
+			if recorded%batch > 0 {
+				continue
+			}
+			err := s.wait(recorded)
+			if err != nil {
+				return err
+			}
+		}
+		return s.wait(recorded)
+	}
+	return bench.Subject{Name: name, Least: batch, Do: func(n int) (err error) {
+		if r.fail != nil {
+			return record(n)
+		}
+		s = newStore()
+		r, err = ours(events.Options{TotalWritesPerSecond: 1e9}).start(ctx, s)
+		if err != nil {
+			return err
+		}
+		err = record(full)
+		if err != nil {
+			return err
+		}
+		return record(n)
+	}}
+}
