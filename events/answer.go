@@ -123,9 +123,9 @@ func notServed(err error) bool {
 	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
 }
 
-// explain says what to fix. The message of a refused Event may quote its note,
-// so of that it names only the fields.
-func explain(err error, clean func(text string) string) string {
+// explain says what to fix; its text is not redacted yet. The message of a
+// refused Event may quote its note, so of that it names only the fields.
+func explain(err error) string {
 	status, _ := apiStatus(err)
 	if len(status.Details.Causes) > 0 && apierrors.IsInvalid(err) {
 		fields := make([]string, len(status.Details.Causes))
@@ -134,5 +134,5 @@ func explain(err error, clean func(text string) string) string {
 		}
 		return strings.Join(fields, ", ")
 	}
-	return clean(err.Error())
+	return err.Error()
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,6 +75,6 @@ func FuzzRead(f *testing.F) {
 		assert.LessOrEqual(t, got, serverFails)
 		assert.Equal(t, got, read(fmt.Errorf("wrapped: %w", err), create))
 		assert.True(t, got != eventGone || !create, "a create has nothing to recreate")
-		_ = explain(err, strings.ToLower)
+		_ = explain(err)
 	})
 }

@@ -314,9 +314,9 @@ func (b *book) close() {
 // left alone: a pause may be longer than the time that is left.
 func (b *book) flush(now instant) {
 	b.flushing++
-	b.server.forgive()
+	b.server = breaker{}
 	for _, n := range b.namespaces {
-		n.forgive()
+		n.breaker = breaker{}
 	}
 	for _, obj := range b.objects {
 		for _, s := range obj.series {

@@ -4,7 +4,6 @@
 package events
 
 import (
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,9 +61,6 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 }
 
 func (e *engine) now() instant { return instant(time.Since(e.start)) + 1 }
-
-// random returns the number that chooses which object a book evicts.
-func random() uint64 { return rand.Uint64() } //nolint:gosec // nothing depends on who can guess it
 
 // locked calls f under mu, and then OnResult without it: a hook may call the
 // Recorder. f calls none of the caller's code.
@@ -127,4 +123,29 @@ func (e *engine) hook(result string, n int64) (err error) {
 	defer catch(e.o.OnResult, &err)
 	e.o.OnResult(result, n)
 	return nil
+}
+
+// Start may be called so late after the first event.
+const startTime = time.Minute
+
+// unstarted detects a Recorder that is never started. Its events stay in
+// memory, and no other line of the log would say that.
+type unstarted struct {
+	begun  bool    // by Start or Flush
+	since  instant // the first pending event; 0 while there is none
+	logged bool
+}
+
+// due reports once, before begun, that the log must say it: a minute after the
+// first pending event, or at the first loss.
+func (u *unstarted) due(now instant, pending int64, lost bool) bool {
+	if u.logged {
+		return false
+	}
+	if u.since == 0 && pending > 0 {
+		u.since = now
+	}
+	late := u.since > 0 && now.since(u.since) >= startTime
+	u.logged = late || lost
+	return u.logged
 }

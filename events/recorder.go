@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -191,7 +192,7 @@ func (r *Recorder) occurrence(c *call, id subject) occurrence {
 
 // counted reports whether the book has counted o.
 func (r *Recorder) counted(o *occurrence) (ok bool) {
-	pick := random()
+	pick := rand.Uint64() //nolint:gosec // it chooses which object makes room, and nothing depends on who can guess it
 	r.locked(func() {
 		ok = r.book.record(r.now(), pick, o) // in the order of the calls, so no series ends before it begins
 	})

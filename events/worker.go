@@ -32,8 +32,8 @@ func (r *Recorder) run(ctx context.Context, log logr.Logger, done func() bool) {
 }
 
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
-	call := newLine(ctx)
-	defer call.hangUp()
+	call := &line{parent: ctx, request: ctx, hangUp: func() {}}
+	defer func() { call.hangUp() }()
 	for {
 		var w *write
 		var lost []loss
@@ -55,10 +55,6 @@ type line struct {
 	request context.Context //nolint:containedctx // of several requests
 	hangUp  context.CancelFunc
 	until   instant // the deadline of request
-}
-
-func newLine(ctx context.Context) *line {
-	return &line{parent: ctx, request: ctx, hangUp: func() {}}
 }
 
 // begin returns the context of a request, with its deadline.
@@ -141,7 +137,7 @@ func (r *Recorder) ask(ctx context.Context, req *request) (a answer, err error) 
 	wait := time.Duration(max(status.Details.RetryAfterSeconds, 0)) * time.Second
 	return answer{
 		reply:      read(failed, req.event != nil),
-		why:        explain(failed, r.cleaner.cleanOne),
+		why:        r.cleaner.clean([]string{explain(failed)})[0],
 		silent:     timedOut(failed),
 		retryAfter: min(wait, retryTimeout),
 	}, nil

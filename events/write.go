@@ -282,12 +282,12 @@ func (b *book) learn(w *write, got reply, silent bool, now instant) {
 		}
 		b.blamed = n
 	case !silent:
-		b.server.succeed()
+		b.server.add(false)
 	}
 	if isFailure {
 		n.fail(w.begun, now)
 	} else {
-		n.succeed()
+		n.add(false)
 	}
 	if isFailure || got == written {
 		b.recent.add(n, !isFailure, now)

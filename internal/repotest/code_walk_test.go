@@ -24,6 +24,7 @@ var walks = []struct {
 	also  string // other packages that it passes; empty counts the package alone
 }{
 	{"events", "TestAnUpdateThatFailsIsTriedAgainAtOnce", "events/write.go", "./internal/..."},
+	{"events", "TestScenes/retry", "events/write.go", ""}, // the book alone
 	{"jobgc", "TestScenes/run", "jobgc/step.go", "./internal/..."},
 	{"jobgc", "ExampleGuard_Step", "jobgc/step.go", ""}, // no informer events, no second process
 	{"status", "TestScenes/first-write", "status/commit.go", "./internal/..."},
