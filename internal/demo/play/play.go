@@ -59,7 +59,7 @@ func (on *Stage) Restrict(ctx context.Context) error {
 // Create creates the sample's quota and its runs.
 func (s *Sample) Create(ctx context.Context, on *Stage) error {
 	if s.Quota != nil {
-		err := on.limit(ctx, s.Quota)
+		err := on.Limit(ctx, s.Quota)
 		if err != nil {
 			return err
 		}
@@ -120,9 +120,9 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 	return on.ended(ctx, s.Names())
 }
 
-// limit creates the quota. Its status is written too, because the local control
+// Limit creates the quota. Its status is written too, because the local control
 // plane has no controller for that.
-func (on *Stage) limit(ctx context.Context, quota *corev1.ResourceQuota) error {
+func (on *Stage) Limit(ctx context.Context, quota *corev1.ResourceQuota) error {
 	quotas := on.Kube.CoreV1().ResourceQuotas(on.Namespace)
 	made, err := quotas.Create(ctx, quota, metav1.CreateOptions{})
 	if err != nil {

@@ -131,6 +131,9 @@ func Lines[T any](p *Process) (all []T, err error) {
 	return all, lines.Err()
 }
 
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Stop asks the controller to end, as a kubelet does, and waits for it. It
 // returns the program's exit error.
 func (p *Process) Stop() error {

@@ -19,6 +19,7 @@ package chaos_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -36,6 +37,9 @@ var (
 	seed  = flag.Uint64("seed", 0, "the seed of the points; 0 means a new one, which is printed")
 	count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
 )
+
+// tableFile is where the faults and what they cost are written.
+var tableFile = flag.String("table", "", "write a table of the faults to this Markdown file, each fault of the network on its own")
 
 // either returns the value for the full set or for the short one.
 func either[T any](whole, short T) T {
@@ -60,10 +64,18 @@ var plane suite.Example
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
 	flag.Parse()
-	os.Exit(plane.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
+	code := plane.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		// With this admission plugin a role needs update on finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--etcd-compaction-interval=1m", // ten thousand runs cause a quarter of a million writes
 		"--event-ttl=5m",
-	}}, race()))
+	}}, race())
+	if *tableFile != "" {
+		err := table.write(*tableFile)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }

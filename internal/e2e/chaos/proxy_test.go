@@ -44,6 +44,7 @@ type proxy struct {
 	says    func() string  // the message of the failures
 	only    string         // the kind that fails, always with a 403; "" for all kinds
 	counts  map[string]int // by kind
+	acts    *behavior      // or nil
 }
 
 // newProxy starts a proxy for the world's controller until the test ends.
@@ -105,6 +106,9 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if t := p.caught(r); t != nil {
 		t.serve(through, w, r)
+		return
+	}
+	if p.misbehave(through, w, r) {
 		return
 	}
 	answer, pass := p.chooseFault(r, watch)

@@ -54,6 +54,8 @@ type world struct {
 	process  *rig.Process
 	args     []string      // of the process
 	starts   []time.Time   // of the processes after the first
+	before   reading       // when the controller was ready
+	reason   string        // of a fault whose test does not say it in its name
 	patience time.Duration // how long a user waits until a run is suspended
 }
 
@@ -136,6 +138,7 @@ func (w *world) ready(ctx context.Context, t *testing.T) {
 	t.Helper()
 	require.NoError(t, w.load(ctx, 0, 2, 0))
 	suite.AllEnded(t, w.Stage, 3)
+	w.before = w.read(t)
 }
 
 // during creates the runs from 3 to last while a fault occurs.
@@ -149,27 +152,33 @@ func (w *world) during(ctx context.Context, t *testing.T, last int, pause time.D
 	require.NoError(t, err)
 }
 
-// holds checks a world after a fault: n runs end, and all invariants hold.
+// holds checks a world after a fault: n runs end, and all invariants hold. It
+// adds the fault to the table.
 func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
-	for _, run := range suite.AllEnded(t, w.Stage, n) {
+	runs := suite.AllEnded(t, w.Stage, n)
+	for _, run := range runs {
 		suite.AssertLoad(t, &run)
 	}
-	w.invariants(ctx, t)
+	after := w.invariants(ctx, t)
+	table.add(t, w.rowOf(runs, after))
 }
 
-// invariants checks what holds for every outcome of the runs.
-func (w *world) invariants(ctx context.Context, t *testing.T) {
+// invariants checks what holds for every outcome of the runs. It returns what
+// the controller took in the end.
+func (w *world) invariants(ctx context.Context, t *testing.T) reading {
 	t.Helper()
 	idle := w.idle(ctx, t)
+	after := w.read(t)
 	events, most := w.assertEventCap(t)
 	breaches, versions := w.recorder.Breaches()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
-	goroutines := w.assertGoroutines(t)
+	after.goroutines, after.fresh = w.assertGoroutines(t)
 	_, _, jobs := w.recorder.Count()
 	t.Logf("%d versions of objects seen, %d Jobs, %d writes of events, %d about one object in a minute at most; %d goroutines are left; nothing was written for %s",
-		versions, jobs, events, most, goroutines, idle)
+		versions, jobs, events, most, after.goroutines, idle)
+	return after
 }
 
 // requests returns the requests of the world's controller so far, in the order
@@ -274,18 +283,19 @@ const spare = 6
 // goroutines with that of a fresh controller with the same flags. The example's
 // metrics do not count them, and threads do not show them. The Go runtime lists
 // them on SIGQUIT.
-func (w *world) assertGoroutines(t *testing.T) int {
+func (w *world) assertGoroutines(t *testing.T) (left, fresh int) {
 	t.Helper()
 	dump := func() int {
 		stacks, err := w.process.Dump(t.Context())
 		require.NoError(t, err)
 		return strings.Count(stacks, "\ngoroutine ")
 	}
-	left := dump()
+	left = dump()
 	w.start(t, w.config, w.args...)
 	suite.Wait(t.Context(), 2*time.Second) // until it has started everything
-	assert.LessOrEqual(t, left, dump()+spare, "the last two dumps in %s show which goroutines are too many", w.process.Log)
-	return left
+	fresh = dump()
+	assert.LessOrEqual(t, left, fresh+spare, "the last two dumps in %s show which goroutines are too many", w.process.Log)
+	return left, fresh
 }
 
 // assertSays waits until a line of the controller's log has all words. Other

@@ -1,0 +1,210 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
+)
+
+// behavior is what the network does to some requests.
+type behavior struct {
+	reason string
+	hits   func(r *http.Request) bool
+	// act reports whether it has answered, or taken the answer away.
+	act func(through http.Handler, w http.ResponseWriter, r *http.Request) (done bool)
+}
+
+// behave sets what happens to requests from now on; nil for nothing. Watches
+// begin again.
+func (p *proxy) behave(b *behavior) {
+	p.mu.Lock()
+	p.acts = b
+	p.mu.Unlock()
+	p.cut()
+}
+
+// misbehave does to a request what is set, and reports whether that is done.
+func (p *proxy) misbehave(through http.Handler, w http.ResponseWriter, r *http.Request) (done bool) {
+	p.mu.Lock()
+	b := p.acts
+	isHit := b != nil && b.hits(r)
+	if isHit {
+		p.counts["requests hit"]++
+	}
+	p.mu.Unlock()
+	return isHit && b.act(through, w, r)
+}
+
+// network has each fault of a network, and of what stands in it.
+var network = map[string]behavior{
+	"Delays": {"Each request takes up to a second more.", every, func(http.Handler, http.ResponseWriter, *http.Request) bool {
+		time.Sleep(rand.N(time.Second))
+		return false
+	}},
+	"ResetBefore": {"A connection breaks before the API server has the request.", sometimes, func(http.Handler, http.ResponseWriter, *http.Request) bool {
+		panic(http.ErrAbortHandler)
+	}},
+	"ResetAfter": {"A connection breaks after the API server has done the request.", sometimes, func(through http.Handler, _ http.ResponseWriter, r *http.Request) bool {
+		through.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}},
+	"CutBody": {"A connection breaks in the middle of an answer.", sometimes, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
+		half(through, w, r, true)
+		panic(http.ErrAbortHandler)
+	}},
+	"ShortBody": {"An answer ends too early, and looks whole.", sometimes, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
+		half(through, w, r, false)
+		return true
+	}},
+	"ForeignPage":  {"Somebody else answers with 200.", sometimes, page(http.StatusOK)},
+	"ForeignError": {"Somebody else answers that there is no such page.", sometimes, page(http.StatusNotFound)},
+	"TooMany": {"The API server asks for patience.", sometimes, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "1")
+		return refuse(w, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests, Message: "too many requests"})
+	}},
+	"HeldWatch": {"A watch begins late.", isWatch, func(http.Handler, http.ResponseWriter, *http.Request) bool {
+		time.Sleep(3 * time.Second)
+		return false
+	}},
+	"SilentWatch": {"A watch is open, and delivers nothing until it is cut.", isWatch, func(_ http.Handler, w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return true
+	}},
+	"NoBookmarks": {"A watch delivers no bookmarks.", isWatch, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
+		through.ServeHTTP(&withoutBookmarks{ResponseWriter: w}, r)
+		return true
+	}},
+	"TooOld": {"The API server has forgotten the version of each watch.", isWatch, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
+		return refuse(w, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version: 1 (2)"})
+	}},
+	"FullEtcd": {"Etcd refuses each write.", isWrite, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
+		return refuse(w, metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: mvcc: database space exceeded"})
+	}},
+}
+
+// TestTheNetworkBreaks: a fault under load, for seconds. The short set has all
+// faults in turn, in one world.
+func TestTheNetworkBreaks(t *testing.T) {
+	t.Parallel()
+	if *tableFile == "" && !*full {
+		t.Run("InTurn", func(t *testing.T) {
+			ctx, w, between := behindProxy(t)
+			w.during(ctx, t, 3*len(network), 500*time.Millisecond, func() {
+				for _, fault := range network {
+					between.behave(&fault)
+					suite.Wait(ctx, 1500*time.Millisecond)
+				}
+				between.behave(nil)
+			})
+			assert.Greater(t, between.did()["requests hit"], len(network))
+			w.holds(ctx, t, 3*len(network)+1)
+		})
+		return
+	}
+	for name, fault := range network {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, w, between := behindProxy(t)
+			w.reason = fault.reason
+			between.behave(&fault)
+			const last = 32
+			w.during(ctx, t, last, 300*time.Millisecond, func() { suite.Wait(ctx, 12*time.Second) })
+			between.behave(nil)
+			hit := between.did()["requests hit"]
+			t.Logf("%d requests were hit", hit)
+			assert.Positive(t, hit)
+			w.holds(ctx, t, last+1)
+		})
+	}
+}
+
+func every(*http.Request) bool { return true }
+
+// sometimes is one of four requests that are no watches.
+func sometimes(r *http.Request) bool { return !isWatch(r) && rand.IntN(4) == 0 }
+
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+func isWrite(r *http.Request) bool { return r.Method != http.MethodGet }
+
+// refuse answers as the API server does.
+func refuse(w http.ResponseWriter, status metav1.Status) bool {
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	status.Status = metav1.StatusFailure
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(status.Code))
+	_ = json.NewEncoder(w).Encode(status) // the client may be gone
+	return true
+}
+
+// page is the answer of a program that is not an API server.
+func page(code int) func(http.Handler, http.ResponseWriter, *http.Request) bool {
+	return func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte("<html><body>Please log in</body></html>"))
+		return true
+	}
+}
+
+// half sends the first half of an answer. With whole, the header has the length
+// of all of it.
+func half(through http.Handler, w http.ResponseWriter, r *http.Request, whole bool) {
+	answer := httptest.NewRecorder()
+	through.ServeHTTP(answer, r)
+	body := answer.Body.Bytes()
+	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+	if whole {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(body[:len(body)/2])
+	_ = http.NewResponseController(w).Flush()
+}
+
+// withoutBookmarks drops the lines of a watch that are bookmarks.
+type withoutBookmarks struct {
+	http.ResponseWriter
+
+	line []byte
+}
+
+func (w *withoutBookmarks) Write(part []byte) (int, error) {
+	w.line = append(w.line, part...)
+	for {
+		end := bytes.IndexByte(w.line, '\n')
+		if end < 0 {
+			return len(part), nil
+		}
+		line := w.line[:end+1]
+		w.line = w.line[end+1:]
+		if strings.HasPrefix(string(line), `{"type":"BOOKMARK"`) {
+			continue
+		}
+		_, err := w.ResponseWriter.Write(line)
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Unwrap lets the proxy flush.
+func (w *withoutBookmarks) Unwrap() http.ResponseWriter { return w.ResponseWriter }
