@@ -236,8 +236,8 @@ func (b *book) forget(now instant, k key) {
 	b.settle(obj, now)
 }
 
-// refused counts an occurrence that cannot be recorded.
-func (b *book) refused(cause, detail string) {
+// discard counts an occurrence that cannot be recorded.
+func (b *book) discard(cause, detail string) {
 	b.stats.Recorded++
 	if b.closed {
 		cause = LostShutdown
@@ -259,10 +259,10 @@ func (b *book) settle(obj *object, now instant) {
 		return
 	}
 	n := obj.namespace
-	next := obj.nextTurn(now, b.flushing > 0)
+	t := obj.nextTurn(now, b.flushing > 0)
 	leave(obj)
 	switch {
-	case next.series == nil && obj.forgotten:
+	case t.series == nil && obj.forgotten:
 		full := obj.limiter.fullAt(now)
 		if full <= now {
 			b.remove(obj, now)
@@ -271,16 +271,16 @@ func (b *book) settle(obj *object, now instant) {
 		obj.series = nil
 		obj.turn = turn{at: full, class: update}
 		b.later.enter(obj)
-	case next.series == nil:
-	case next.at > now:
-		obj.turn = next
+	case t.series == nil:
+	case t.at > now:
+		obj.turn = t
 		b.later.enter(obj)
 	default:
-		obj.turn = next
+		obj.turn = t
 		obj.turn.at = 0 // among objects that may be written now, class and age decide
 		n.enter(obj)
 	}
-	if next.series != nil {
+	if t.series != nil {
 		b.isChanged = true
 	}
 	b.roster.enter(n, now)

@@ -17,7 +17,7 @@ type loss struct {
 	total, unlogged int64
 	returned        int64 // of total, what Start or a Flush has returned
 	detail          string
-	next            instant
+	quiet           instant // no line before it
 }
 
 // lose counts n occurrences as lost; detail says what to fix and never holds a
@@ -60,18 +60,18 @@ func (all losses) claim() error {
 // unlogged returns what is due for the log, and when more is. The first loss of
 // a cause is due immediately, and then one line a minute. Once closed, all is
 // due.
-func (all losses) unlogged(now instant, closed bool) (lines []loss, next instant) {
-	next = never
+func (all losses) unlogged(now instant, closed bool) (lines []loss, more instant) {
+	more = never
 	for _, l := range all {
 		switch {
 		case l.unlogged == 0:
-		case now < l.next && !closed:
-			next = min(next, l.next)
+		case now < l.quiet && !closed:
+			more = min(more, l.quiet)
 		default:
 			lines = append(lines, *l)
 			l.unlogged = 0
-			l.next = now.add(time.Minute)
+			l.quiet = now.add(time.Minute)
 		}
 	}
-	return lines, next
+	return lines, more
 }

@@ -125,7 +125,7 @@ func (r *Recorder) Forget(obj runtime.Object) {
 // is counted as lost, or its bug would not be seen. mu must be held.
 func (r *Recorder) isKnown(err error) bool {
 	if errors.Is(err, isolate.ErrPanic) {
-		r.book.refused(LostNoReference, err.Error())
+		r.book.discard(LostNoReference, err.Error())
 	}
 	return err == nil
 }
@@ -154,12 +154,12 @@ func (r *Recorder) record(c *call, text string) {
 	c.action = cmp.Or(c.action, c.reason)
 	id, err := r.identify(c.regarding)
 	if err != nil {
-		r.refused(LostNoReference, err)
+		r.discard(LostNoReference, err)
 		return
 	}
 	err = c.check()
 	if err != nil {
-		r.refused(LostRejected, err)
+		r.discard(LostRejected, err)
 		return
 	}
 	o := r.occurrence(c, id)
@@ -169,7 +169,7 @@ func (r *Recorder) record(c *call, text string) {
 	}
 	ref, err := r.refer(c.regarding)
 	if err != nil {
-		r.refused(LostNoReference, err)
+		r.discard(LostNoReference, err)
 		return
 	}
 	o.ref = &ref
@@ -199,10 +199,10 @@ func (r *Recorder) counted(o *occurrence) (ok bool) {
 	return ok
 }
 
-// refused counts an occurrence that cannot be recorded.
-func (r *Recorder) refused(cause string, err error) {
+// discard counts an occurrence that cannot be recorded.
+func (r *Recorder) discard(cause string, err error) {
 	detail := err.Error()
-	r.locked(func() { r.book.refused(cause, detail) })
+	r.locked(func() { r.book.discard(cause, detail) })
 }
 
 const afterStart = "recorded after Start had returned"

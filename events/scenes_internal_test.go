@@ -124,7 +124,7 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 	case "close":
 		s.close()
 	case "refuse":
-		s.refused(d.CmdArgs[0].Key, "it says why")
+		s.discard(d.CmdArgs[0].Key, "it says why")
 	case "cancel":
 		s.suppressed()
 	default:

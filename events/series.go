@@ -216,15 +216,15 @@ func (s *series) begin() (carried int64) {
 	return carried
 }
 
-// end is called when the request has ended. The series is then in the state
-// next, unless more waits.
-func (s *series) end(next state) {
+// end is called when the request has ended. The series is then in the state to,
+// unless more waits.
+func (s *series) end(to state) {
 	s.trouble.sent = nil
-	if next != due {
+	if to != due {
 		s.trouble.since = 0
 	}
 	s.waiting.unread = min(s.waiting.unread, s.waiting.n)
-	s.state = next
+	s.state = to
 	if s.waiting.n > 0 {
 		s.state = due
 	}

@@ -217,16 +217,16 @@ func (b *book) giveUp(w *write, cause, why string, now instant) {
 func (b *book) denied(w *write, a answer, now instant) {
 	s := w.series
 	latest := &refusal{why: a.why, core: w.core, notServed: a.reply == groupAbsent}
-	before := s.trouble.refusal
-	if before == nil && b.bounds.groups == bothGroups {
+	earlier := s.trouble.refusal
+	if earlier == nil && b.bounds.groups == bothGroups {
 		s.trouble.refusal = latest
 		b.again(w, 0, afterFailure, false)
 		return
 	}
 	s.trouble.refusal = nil
 	final := latest
-	if before != nil && !before.notServed && (latest.core || latest.notServed) {
-		final = before
+	if earlier != nil && !earlier.notServed && (latest.core || latest.notServed) {
+		final = earlier
 	}
 	since := s.fail(true, now)
 	switch {
@@ -306,15 +306,15 @@ type recent struct {
 		succeeded bool
 		at        instant
 	}
-	next int
+	oldest int // index
 }
 
 func (r *recent) add(n *namespace, succeeded bool, now instant) {
-	last := &r.answers[r.next]
+	last := &r.answers[r.oldest]
 	last.namespace = n
 	last.succeeded = succeeded
 	last.at = now
-	r.next = (r.next + 1) % window
+	r.oldest = (r.oldest + 1) % window
 }
 
 // isFineElsewhere reports whether the requests in other namespaces have
