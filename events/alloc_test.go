@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,16 +67,17 @@ func TestFirstOccurrence_CostsFewAllocations(t *testing.T) {
 	t.Logf("%.2f allocations", per)
 }
 
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
 func TestMemoryPerObject(t *testing.T) {
 	const n = 8000
 	all := objects(n)
-	heap := func() float64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc)
-	}
 	before := heap()
 	rec, err := events.New(discard(), controller, events.Options{TotalWritesPerSecond: 1e9})
 	require.NoError(t, err)
@@ -89,4 +91,41 @@ func TestMemoryPerObject(t *testing.T) {
 	assert.Equal(t, n, kept)
 	assert.LessOrEqual(t, per, 1000.0, "bytes per object")
 	t.Logf("%.0f bytes per object", per)
+}
+
+// TestMaxObjects_StatesTheBytesOfAnOutage: nothing is written, and each Event
+// waits.
+func TestMaxObjects_StatesTheBytesOfAnOutage(t *testing.T) {
+	short := strings.Repeat("x", 100)
+	long := strings.Repeat("x", 5000)
+	for name, tc := range map[string]struct {
+		reason  string
+		objects int
+		series  int
+		note    string
+		values  int // annotations
+		most    float64
+	}{
+		"OneNote":    {"The usual object has one failure.", 4000, 1, short, 0, 1.2},
+		"EightNotes": {"An object has at most 8 series.", 2000, 8, short, 0, 5},
+		"LongTexts":  {"More of a note and of annotations is not kept.", 500, 8, long, 8, 125},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := objects(tc.objects)
+			added := annotations(tc.values, long)
+			before := heap()
+			rec, err := events.New(discard(), controller, events.Options{})
+			require.NoError(t, err)
+			for i := range tc.series {
+				for _, o := range all {
+					rec.AnnotatedEventf(o, nil, added, "Warning", fmt.Sprint("Reason", i), "", "%s", tc.note)
+				}
+			}
+			per := (heap() - before) / float64(tc.objects) / 1024
+			runtime.KeepAlive(all)
+			assert.LessOrEqual(t, per, tc.most, tc.reason)
+			assert.Equal(t, int64(tc.objects*tc.series), rec.Stats().Pending)
+			t.Logf("%.1f KiB an object", per)
+		})
+	}
 }

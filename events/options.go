@@ -48,9 +48,10 @@ type Options struct {
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
 	// half of it. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered: about 1 KiB each.
-	// While Events wait, their notes take up to 4 KiB and their annotations 8
-	// KiB in each of 8 series. When it is reached, an object about which no
+	// MaxObjects bounds the objects that are remembered. During an outage an
+	// object takes 1 KiB with one short note that waits and 5 KiB with 8 of
+	// them. With notes of 4 KiB and annotations of 8 KiB it takes 125 KiB, which
+	// is the most. When MaxObjects is reached, an object about which no
 	// first Event waits makes room, chosen at random. A first Warning takes the
 	// place of a first Normal. Objects that wait for failing namespaces take at
 	// most half of the room. Zero means 8192. An evicted object loses its
