@@ -75,7 +75,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-func TestMemoryPerObject(t *testing.T) {
+func TestMemory_PerObject(t *testing.T) {
 	const n = 8000
 	all := objects(n)
 	before := heap()

@@ -22,7 +22,7 @@ import (
 )
 
 //req:shows E6
-func TestMemoryIsBounded(t *testing.T) {
+func TestMemory_IsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{MaxObjects: 10, WritesPerMinute: 1000, TotalWritesPerSecond: 1e6})
@@ -43,7 +43,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsIsNotEvicted(t *testing.T) {
+func TestEviction_SparesWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: 10})
@@ -62,7 +62,7 @@ func TestWhatWaitsIsNotEvicted(t *testing.T) {
 
 // An object that only has a count to write makes room for an object with a
 // first occurrence.
-func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
+func TestCount_MakesRoomForAFirstOccurrence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalWritesPerSecond: 0.01})
@@ -84,9 +84,9 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 	})
 }
 
-// TestAChangedNoteThatMakesRoomIsLost, and is counted as lost, because no Event
+// TestChangedNote_ThatMakesRoomIsLost, and is counted as lost, because no Event
 // shows it.
-func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
+func TestChangedNote_ThatMakesRoomIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{MaxObjects: 1, TotalWritesPerSecond: 0.01})
@@ -102,9 +102,9 @@ func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
 	})
 }
 
-// TestAnObjectThatIsNotForgottenKeepsItsPauses, though its bucket is full and
+// TestObject_ThatIsNotForgottenKeepsItsPauses, though its bucket is full and
 // nothing waits.
-func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
+func TestObject_ThatIsNotForgottenKeepsItsPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -123,9 +123,9 @@ func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
 	})
 }
 
-// TestTheReasonThatWasSilentForLongestMakesRoom, so that a repeat of another is
+// TestReason_ThatWasSilentForLongestMakesRoom, so that a repeat of another is
 // still counted in its Event.
-func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
+func TestReason_ThatWasSilentForLongestMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{WritesPerMinute: 60})
@@ -149,7 +149,7 @@ func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
 }
 
 // What is open is kept in memory alone.
-func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
+func TestFailure_FromBeforeARestartHasNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -165,7 +165,7 @@ func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
 
 // An object of a typed client has no kind: without a Scheme the Event is lost,
 // and Flush returns an error.
-func TestFlushSaysThatAnObjectHasNoKind(t *testing.T) {
+func TestFlush_SaysThatAnObjectHasNoKind(t *testing.T) {
 	rec, err := events.New((&server{}).sink(), controller, events.Options{})
 	require.NoError(t, err)
 	run := object("a")
@@ -198,7 +198,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-func TestManyGoroutinesOnOneObject(t *testing.T) {
+func TestConcurrency_OnOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		var heard struct {
@@ -249,7 +249,7 @@ func TestManyGoroutinesOnOneObject(t *testing.T) {
 	})
 }
 
-func TestFailingNamespacesTakeHalfOfTheRoom(t *testing.T) {
+func TestFailingNamespaces_TakeHalfOfTheRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { return apierrors.NewInternalError(errAway) }}
 		rec, stop := start(t, s, events.Options{MaxObjects: 10})

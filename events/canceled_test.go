@@ -18,7 +18,7 @@ import (
 
 // A cancelled reconcile has no result for its object. It is counted, but does
 // not open or end a failure.
-func TestACancelledReconcileIsNoFailure(t *testing.T) {
+func TestCancelledReconcile_IsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		rec, stop := start(t, s, events.Options{})
@@ -38,9 +38,9 @@ func TestACancelledReconcileIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestAFailureBesideCancelledOnesIsTold: one of several concurrent steps fails,
+// TestFailure_BesideCancelledOnesIsTold: one of several concurrent steps fails,
 // and the others are cancelled for that reason.
-func TestAFailureBesideCancelledOnesIsTold(t *testing.T) {
+func TestFailure_BesideCancelledOnesIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		rec, stop := start(t, s, events.Options{})

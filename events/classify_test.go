@@ -128,7 +128,7 @@ func TestClassify(t *testing.T) {
 
 // Classify looks at a Status once; the predicates of apimachinery are its
 // definition.
-func TestClassifyAgreesWithThePredicates(t *testing.T) {
+func TestClassify_AgreesWithThePredicates(t *testing.T) {
 	reasons := []metav1.StatusReason{
 		"", "Strange", metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
 		metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid,

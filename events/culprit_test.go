@@ -28,10 +28,10 @@ func named(prefix string, n int) []*corev1.ConfigMap {
 	return out
 }
 
-// TestEventsThatTheServerCannotTakeHoldUpNoOther for longer than two pauses
+// TestEvents_ThatTheServerCannotTakeHoldUpNoOther for longer than two pauses
 // each, of 30 seconds at most: a webhook that fails for some answers 500, as a
 // server does that is away.
-func TestEventsThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
+func TestEvents_ThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if strings.HasPrefix(w.object, "bad") {
@@ -85,9 +85,9 @@ func TestOutage_LosesNothing(t *testing.T) {
 	})
 }
 
-// TestTheGraceBeginsWithAnAttempt: the pause after the last fault may be longer
+// TestGrace_BeginsWithAnAttempt: the pause after the last fault may be longer
 // than the time that remains.
-func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
+func TestGrace_BeginsWithAnAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
@@ -119,9 +119,9 @@ func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 	}
 }
 
-// TestWhatWasStoredWithoutAnAnswerIsCountedUp: updates of the stored Event
+// TestUnsureWrite_IsCountedUp: updates of the stored Event
 // count the later occurrences.
-func TestWhatWasStoredWithoutAnAnswerIsCountedUp(t *testing.T) {
+func TestUnsureWrite_IsCountedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := &server{refuse: func(context.Context, request) error {

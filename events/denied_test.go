@@ -32,7 +32,7 @@ func until(end time.Duration, err func() error) func(context.Context, request) e
 
 // An API server that starts answers 403 until it has read the roles. The Events
 // that it refuses until then are written later, once each.
-func TestWhatIsDeniedForAMomentIsWritten(t *testing.T) {
+func TestDenial_ForAMomentLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: until(10*time.Second, notGranted)}
 		rec, stop := start(t, s, events.Options{})
@@ -49,7 +49,7 @@ func TestWhatIsDeniedForAMomentIsWritten(t *testing.T) {
 }
 
 // The same in the middle of a series: the count is kept.
-func TestACountThatIsDeniedForAMomentIsWritten(t *testing.T) {
+func TestCount_ThatIsDeniedForAMomentIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied := until(10*time.Second, notGranted)
 		s := &server{refuse: func(ctx context.Context, w request) error {
@@ -73,7 +73,7 @@ func TestACountThatIsDeniedForAMomentIsWritten(t *testing.T) {
 
 // Objects where it is granted do not wait for those where it is not, and these
 // are not asked for again and again.
-func TestOneNamespaceThatIsDeniedHoldsUpNoOther(t *testing.T) {
+func TestOneNamespace_ThatIsDeniedHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.object == "denied" {
@@ -102,7 +102,7 @@ func TestOneNamespaceThatIsDeniedHoldsUpNoOther(t *testing.T) {
 
 // An attempt whose answer was lost may have been stored. Denied since, it is
 // made again under the same name, not as a second Event.
-func TestADeniedAttemptKeepsItsName(t *testing.T) {
+func TestDeniedAttempt_KeepsItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempt := 0
 		s := &server{refuse: func(context.Context, request) error {
@@ -124,7 +124,7 @@ func TestADeniedAttemptKeepsItsName(t *testing.T) {
 }
 
 // What is denied for good is counted before the grace is over, and named.
-func TestEndingWhileDenied(t *testing.T) {
+func TestStop_WhileDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { return notGranted() }}
 		rec, stop := start(t, s, events.Options{})
@@ -138,7 +138,7 @@ func TestEndingWhileDenied(t *testing.T) {
 
 // If events.k8s.io denies a write for a moment and core/v1 grants it, the
 // recorder does not use core/v1 for ten minutes.
-func TestAMomentaryDenialIsAShortDetour(t *testing.T) {
+func TestMomentaryDenial_IsAShortDetour(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		denied func(since time.Duration) bool
@@ -188,10 +188,10 @@ func TestAMomentaryDenialIsAShortDetour(t *testing.T) {
 	}
 }
 
-// TestWhatNoGroupServesForAMomentIsWritten: a proxy answers so while its API
+// TestGroups_AbsentForAMomentLoseNothing: a proxy answers so while its API
 // server starts. If events.k8s.io is absent, the permission for the core group
 // may be granted a moment later.
-func TestWhatNoGroupServesForAMomentIsWritten(t *testing.T) {
+func TestGroups_AbsentForAMomentLoseNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		core   func() error
@@ -221,9 +221,9 @@ func TestWhatNoGroupServesForAMomentIsWritten(t *testing.T) {
 	}
 }
 
-// TestOfTwoRefusalsThePermissionIsNamed: the error names the missing permission
+// TestRefusal_OfTwoThePermissionIsNamed: the error names the missing permission
 // of either group.
-func TestOfTwoRefusalsThePermissionIsNamed(t *testing.T) {
+func TestRefusal_OfTwoThePermissionIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.group == "" {

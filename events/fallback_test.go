@@ -25,7 +25,7 @@ import (
 // wire.
 //
 //req:shows E3
-func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
+func TestFallback_ByTheShapeOfTheRefusal(t *testing.T) {
 	notFound := func() *http.Response {
 		return &http.Response{
 			StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
@@ -113,7 +113,7 @@ func groups(requests []request) (out []string) {
 }
 
 //req:shows E3
-func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
+func TestNewGroup_IsTriedAgainEveryTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var absent atomic.Bool
 		absent.Store(true)
@@ -140,7 +140,7 @@ func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 	})
 }
 
-func TestAGroupThatIsAbsentIsAbsentForAllNamespaces(t *testing.T) {
+func TestGroup_ThatIsAbsentIsAbsentForAllNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.group != "" {
@@ -207,7 +207,7 @@ func TestRoute_IsLearntOnce(t *testing.T) {
 
 // A grant may move from one group to the other: the way that was remembered is
 // no longer open.
-func TestAForbiddenFallbackGoesBack(t *testing.T) {
+func TestForbiddenFallback_GoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var moved atomic.Bool
 		s := &server{}
@@ -228,7 +228,7 @@ func TestAForbiddenFallbackGoesBack(t *testing.T) {
 }
 
 //req:shows E3
-func TestCoreEventsCarryBothGenerationsOfFields(t *testing.T) {
+func TestCoreEvents_CarryBothGenerationsOfFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(events.NewCoreSink(s.core), controller, events.Options{Instance: "pod-0"})
@@ -262,7 +262,7 @@ func TestCoreEventsCarryBothGenerationsOfFields(t *testing.T) {
 	})
 }
 
-func TestASeriesGoesOnInTheOtherGroup(t *testing.T) {
+func TestSeries_GoesOnInTheOtherGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		var absent atomic.Bool
@@ -283,7 +283,7 @@ func TestASeriesGoesOnInTheOtherGroup(t *testing.T) {
 	})
 }
 
-func TestASinkMayHaveOneGroupOnly(t *testing.T) {
+func TestSink_MayHaveOneGroupOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {
@@ -306,7 +306,7 @@ func TestASinkMayHaveOneGroupOnly(t *testing.T) {
 }
 
 // Namespaces come and go, so the recorder remembers a bounded number of them.
-func TestRememberedRefusalsAreBounded(t *testing.T) {
+func TestRememberedRefusals_AreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {

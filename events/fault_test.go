@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-func TestAnEventThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
+func TestEvent_ThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {
@@ -38,7 +38,7 @@ func TestAnEventThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
 	})
 }
 
-func TestANoteThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
+func TestNote_ThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			time.Sleep(time.Second)
@@ -62,7 +62,7 @@ func TestANoteThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 	})
 }
 
-func TestANameThatIsTakenIsChanged(t *testing.T) {
+func TestName_ThatIsTakenIsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused atomic.Bool
 		s := &server{}
@@ -82,7 +82,7 @@ func TestANameThatIsTakenIsChanged(t *testing.T) {
 	})
 }
 
-func TestAServerThatTakesNoNameIsNotHammered(t *testing.T) {
+func TestServer_ThatTakesNoNameIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error { return taken(w.name) }}
 		rec, _ := start(t, s, events.Options{})
@@ -129,7 +129,7 @@ func TestAWrite_IsGivenUpAfterFiveMinutes(t *testing.T) {
 	})
 }
 
-func TestACountIsNeverGivenUp(t *testing.T) {
+func TestCount_IsNeverGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		s := &server{refuse: func(context.Context, request) error {
@@ -151,7 +151,7 @@ func TestACountIsNeverGivenUp(t *testing.T) {
 	})
 }
 
-func TestAFaultPausesAllWorkers(t *testing.T) {
+func TestFault_PausesAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := &server{refuse: func(context.Context, request) error {
@@ -179,7 +179,7 @@ func TestAFaultPausesAllWorkers(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
+func TestRetryAfter_IsHonouredByAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		var asked atomic.Bool
@@ -202,7 +202,7 @@ func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
 
 // Two attempts that fail together are one fault, and a success ends the
 // doubling.
-func TestFaultsAreCountedOnce(t *testing.T) {
+func TestFaults_AreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var down atomic.Bool
@@ -230,7 +230,7 @@ func TestFaultsAreCountedOnce(t *testing.T) {
 	})
 }
 
-func TestAnAbsurdRetryAfterIsBounded(t *testing.T) {
+func TestAbsurdRetryAfter_IsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		var asked atomic.Bool
@@ -250,7 +250,7 @@ func TestAnAbsurdRetryAfterIsBounded(t *testing.T) {
 	})
 }
 
-func TestANamespaceThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
+func TestNamespace_ThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, answer := range []error{namespaceAbsent(), namespaceTerminating()} {
 			s := &server{refuse: func(context.Context, request) error { return answer }}
@@ -266,7 +266,7 @@ func TestANamespaceThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
 	})
 }
 
-func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
+func TestOrder_OfTwoReasonsOfOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Second)}
 		rec, _ := start(t, s, events.Options{WritesPerMinute: 20})
@@ -283,7 +283,7 @@ func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
 
 // The causes of an Invalid are its fields. For any other refusal, and for an
 // Invalid without causes, the error quotes the server.
-func TestARefusalIsToldInTheWordsOfTheServer(t *testing.T) {
+func TestRefusal_IsToldInTheWordsOfTheServer(t *testing.T) {
 	bare := rejected()
 	bare.ErrStatus.Details.Causes = nil
 	for name, tc := range map[string]struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestAFlushEndsNoPauseButTheOneAtHand: a later count waits for the end of its
+// TestFlush_EndsNoPauseButTheOneAtHand: a later count waits for the end of its
 // pause, as without the Flush.
-func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
+func TestFlush_EndsNoPauseButTheOneAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, started := range []bool{true, false} {
 			s := &server{}
@@ -41,9 +41,9 @@ func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
 	})
 }
 
-// TestAFlushThatGaveUpHurriesNoMore: a count that it left in the queue waits
+// TestFlush_ThatGaveUpHurriesNoMore: a count that it left in the queue waits
 // for the end of its pause, as it would have.
-func TestAFlushThatGaveUpHurriesNoMore(t *testing.T) {
+func TestFlush_ThatGaveUpHurriesNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error {
 			time.Sleep(time.Second)
@@ -71,8 +71,8 @@ func TestAFlushThatGaveUpHurriesNoMore(t *testing.T) {
 	})
 }
 
-// TestAFlushWithNothingLeftIsNoError, also where its context has ended.
-func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
+// TestFlush_WithNothingLeftIsNoError, also where its context has ended.
+func TestFlush_WithNothingLeftIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, _ := start(t, &server{refuse: func(_ context.Context, w request) error {
 			if w.object == "b" {
@@ -90,9 +90,9 @@ func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
 	})
 }
 
-// TestPendingIsWhatNothingElseAccountsFor, in the numbers and in the error of a
-// Flush.
-func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
+// TestPending_IsWhatNothingElseAccountsFor, in the numbers and in the error of
+// a Flush.
+func TestPending_IsWhatNothingElseAccountsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.object == "away" {
@@ -124,9 +124,9 @@ func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
 	})
 }
 
-// TestAnotherTextThatIsNotWrittenInTimeIsLost: the stored Event has another
+// TestStop_CountsAnotherTextAsLost: the stored Event has another
 // text, so the occurrence is not a repeat of it.
-func TestAnotherTextThatIsNotWrittenInTimeIsLost(t *testing.T) {
+func TestStop_CountsAnotherTextAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{WritesPerMinute: 1, DrainTimeout: time.Second})

@@ -129,7 +129,7 @@ func sinkOf(tb testing.TB, host string, client *http.Client) *events.Sink {
 // The server fails while fifty distinct events are recorded, twice each. Each
 // is stored once and counts both, and there are at most as many concurrent
 // requests as workers.
-func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
+func TestFaults_LoseNoEvent(t *testing.T) {
 	text := func(code int, header http.Header) *http.Response {
 		header.Set("Content-Type", "text/html")
 		return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader("<html>no</html>"))}
@@ -210,7 +210,7 @@ func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 }
 
 // 30 s of 503 within 60 s at 10 a second.
-func TestAnOutageInTheMiddle(t *testing.T) {
+func TestOutage_InTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		w := &wire{answer: func(*http.Request) (*http.Response, error) {
@@ -234,7 +234,7 @@ func TestAnOutageInTheMiddle(t *testing.T) {
 
 // What was stored by an attempt whose answer was lost is not stored again under
 // another name.
-func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
+func TestLostAnswer_MakesNoSecondEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{}
 		lose := true
@@ -264,7 +264,7 @@ func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 }
 
 // Nor when it was the caller who did not wait for the answer.
-func TestAFlushThatEndsTooSoonMakesNoSecondEvent(t *testing.T) {
+func TestFlush_ThatEndsTooSoonMakesNoSecondEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(ctx context.Context, _ request) error {
 			select {

@@ -138,9 +138,9 @@ func TestFailure_OfJoinedErrors(t *testing.T) {
 	})
 }
 
-// TestObjectsWithoutAUID: the recorder also distinguishes them by their API
+// TestObjects_WithoutAUID: the recorder also distinguishes them by their API
 // group, because Knative and the core have a Service of the same name.
-func TestObjectsWithoutAUID(t *testing.T) {
+func TestObjects_WithoutAUID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})

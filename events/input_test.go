@@ -41,7 +41,7 @@ type odd struct{}
 func (odd) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 func (odd) DeepCopyObject() runtime.Object   { return odd{} }
 
-func TestEveryKindOfObjectIsReferredTo(t *testing.T) {
+func TestReference_ToEveryKindOfObject(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, corev1.AddToScheme(scheme))
 	noUID := bare("a")
@@ -87,7 +87,7 @@ func TestEveryKindOfObjectIsReferredTo(t *testing.T) {
 
 // No bad input panics or disappears: each is counted by its cause, and the log
 // says what to fix.
-func TestBadInputIsCountedAndNamed(t *testing.T) {
+func TestBadInput_IsCountedAndNamed(t *testing.T) {
 	long := strings.Repeat("x", 129)
 	cases := map[string]struct {
 		reason string
@@ -130,8 +130,8 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 	}
 }
 
-// TestTheLongestReasonAndActionAreTaken: 128 bytes each.
-func TestTheLongestReasonAndActionAreTaken(t *testing.T) {
+// TestLongestReasonAndAction_AreTaken: 128 bytes each.
+func TestLongestReasonAndAction_AreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -142,7 +142,7 @@ func TestTheLongestReasonAndActionAreTaken(t *testing.T) {
 }
 
 // A scheme that was set may lack the API group of an object.
-func TestAKindThatTheSchemeLacks(t *testing.T) {
+func TestKind_ThatTheSchemeLacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{Scheme: runtime.NewScheme()})
@@ -184,7 +184,7 @@ func runLogged(t *testing.T, rec *events.Recorder, to *lines) (stop func() error
 	}
 }
 
-func TestOneLineAMinuteForEachCause(t *testing.T) {
+func TestOneLine_AMinuteForEachCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -203,7 +203,7 @@ func TestOneLineAMinuteForEachCause(t *testing.T) {
 	})
 }
 
-func TestTheLogNamesTheMissingPermission(t *testing.T) {
+func TestLog_NamesTheMissingPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.group != "" {
@@ -225,7 +225,7 @@ func TestTheLogNamesTheMissingPermission(t *testing.T) {
 	})
 }
 
-func TestAnEventThatTheServerRejects(t *testing.T) {
+func TestEvent_ThatTheServerRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { return rejected() }}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -245,7 +245,7 @@ func TestAnEventThatTheServerRejects(t *testing.T) {
 }
 
 // An API server quotes the value that it refuses.
-func TestARejectedNoteIsNotLogged(t *testing.T) {
+func TestRejectedNote_IsNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const note = "a private matter"
 		s := &server{refuse: func(context.Context, request) error {
@@ -265,7 +265,7 @@ func TestARejectedNoteIsNotLogged(t *testing.T) {
 	})
 }
 
-func TestNotesAreFormattedAsCallersExpect(t *testing.T) {
+func TestNotes_AreFormattedAsCallersExpect(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		do     func(*events.Recorder)
@@ -310,7 +310,7 @@ type panicking struct{}
 
 func (panicking) String() string { panic("oops") }
 
-func TestAnnotationsAndRelatedAreRedactedToo(t *testing.T) {
+func TestAnnotations_AndRelatedAreRedactedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{Redact: func(s string) string { return strings.ReplaceAll(s, "hush", "-") }})

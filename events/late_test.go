@@ -19,9 +19,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestPatienceCountsFromTheWrite: what a Recorder grants a write it grants one
+// TestPatience_CountsFromTheWrite: what a Recorder grants a write it grants one
 // of its second day too.
-func TestPatienceCountsFromTheWrite(t *testing.T) {
+func TestPatience_CountsFromTheWrite(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
@@ -52,9 +52,9 @@ func TestPatienceCountsFromTheWrite(t *testing.T) {
 	}
 }
 
-// TestAnUpdateThatFailsIsTriedAgainAtOnce, which is after the pause that a
+// TestUpdate_ThatFailsIsTriedAgainAtOnce, which is after the pause that a
 // fault of the server makes, and counted.
-func TestAnUpdateThatFailsIsTriedAgainAtOnce(t *testing.T) {
+func TestUpdate_ThatFailsIsTriedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused atomic.Bool
 		s := &server{refuse: func(_ context.Context, w request) error {
@@ -78,9 +78,9 @@ func TestAnUpdateThatFailsIsTriedAgainAtOnce(t *testing.T) {
 	})
 }
 
-// TestAnAttemptWithoutAnAnswerEnds after a second, or little more, on the
+// TestAttempt_WithoutAnAnswerEnds after a second, or little more, on the
 // second day too.
-func TestAnAttemptWithoutAnAnswerEnds(t *testing.T) {
+func TestAttempt_WithoutAnAnswerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took atomic.Int64
 		s := &server{refuse: func(ctx context.Context, _ request) error {

@@ -33,7 +33,7 @@ func ownGoroutines() int {
 
 // There are two workers while Start runs, and none before or after. A disabled
 // recorder has none. The answers of the server change nothing.
-func TestNoGoroutineOutlivesStart(t *testing.T) {
+func TestStart_LeavesNoGoroutine(t *testing.T) {
 	servers := map[string]func(context.Context, request) error{
 		"Accepts": nil,
 		"Hangs":   func(ctx context.Context, _ request) error { <-ctx.Done(); return ctx.Err() },
@@ -69,7 +69,7 @@ func TestNoGoroutineOutlivesStart(t *testing.T) {
 
 // A burst of 5,000 goes through client-go's clients to an API that takes 50 ms.
 // None is lost, and there are at most as many concurrent requests as workers.
-func TestABurstOverAClient(t *testing.T) {
+func TestBurst_OverAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
 		w := &wire{answer: func(*http.Request) (*http.Response, error) {

@@ -16,7 +16,7 @@ import (
 // asks all the time gets n in each minute on average.
 //
 //req:shows E2
-func TestNeverMoreThanNInAnyMinute(t *testing.T) {
+func TestCap_NeverMoreThanNInAnyMinute(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10, 13, 30, 60, 120, 6000} {
 		for name, step := range map[string]func(*rand.Rand, limiter, instant) time.Duration{
 			"Greedy":  func(*rand.Rand, limiter, instant) time.Duration { return 5 * time.Millisecond },
@@ -55,7 +55,7 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 
 // A write takes time. The bucket is checked before a write begins and charged
 // when it ends. The cap holds at every moment between them.
-func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
+func TestCap_HoldsHoweverLongAWriteTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{1, 2, 5, 10} {
 		l := perMinute(n).newLimiter()

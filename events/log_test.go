@@ -17,7 +17,7 @@ import (
 
 // An Event that is refused for good is not sent at each occurrence, but each
 // line of the log says what to fix.
-func TestEveryLineSaysWhatToMend(t *testing.T) {
+func TestEveryLine_SaysWhatToMend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { return notGranted() }}
 		rec, err := events.New(s.sink(), controller, events.Options{})

@@ -17,7 +17,7 @@ import (
 
 // An object that carries no kind is what informers and typed clients return,
 // and a unit test must see that nothing is written.
-func TestFlushTellsOfWhatWasLost(t *testing.T) {
+func TestFlush_TellsOfWhatWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, started := range []bool{true, false} {
 			s := &server{}
@@ -47,7 +47,7 @@ func TestFlushTellsOfWhatWasLost(t *testing.T) {
 	})
 }
 
-func TestFlushTellsOfBothWhatIsLostAndWhatIsLeft(t *testing.T) {
+func TestFlush_TellsOfBothWhatIsLostAndWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { return unavailable() }}
 		rec, err := events.New(s.sink(), controller, events.Options{})

@@ -19,7 +19,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_Refuses(t *testing.T) {
 	good := (&server{}).sink()
 	cases := map[string]struct {
 		reason     string
@@ -52,7 +52,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestNewNamesAllThatIsWrong(t *testing.T) {
+func TestNew_NamesAllThatIsWrong(t *testing.T) {
 	_, err := events.New(nil, "agent run", events.Options{WritesPerMinute: 7000, DrainTimeout: -1, Namespace: "foo"})
 	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "WritesPerMinute is 7000", "DrainTimeout is -1ns", `Namespace is "foo"`} {
 		require.ErrorContains(t, err, part)
@@ -60,7 +60,7 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 	assert.NotContains(t, err.Error(), "regex")
 }
 
-func TestNewAcceptsTheLimits(t *testing.T) {
+func TestNew_AcceptsTheLimits(t *testing.T) {
 	for _, name := range []string{"agentrun", "agents.example.com/" + strings.Repeat("a", 63), "Agent_Run.v1"} {
 		for _, o := range []events.Options{
 			{},
@@ -92,7 +92,7 @@ func TestNewAcceptsTheLimits(t *testing.T) {
 	}
 }
 
-func TestTheInstanceIsNeverRefused(t *testing.T) {
+func TestInstance_IsNeverRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"pod-0":                        "pod-0",
 		strings.Repeat("é", 200):       strings.Repeat("é", 64),

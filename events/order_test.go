@@ -24,7 +24,7 @@ import (
 
 // The last Event of an object is wrong for a short pause at most, also when its
 // pauses have become long.
-func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
+func TestFlapping_ShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		failing       int // seconds of failure, before
@@ -85,11 +85,11 @@ func lastRow(s *server) *eventsv1.Event {
 	return all[len(all)-1]
 }
 
-// TestTheLastRowIsWhatTheObjectIs, failing or recovered, after any order of
+// TestLastRow_IsWhatTheObjectIs, failing or recovered, after any order of
 // failures, changed texts and recoveries, and while requests fail.
 //
 //req:shows E7
-func TestTheLastRowIsWhatTheObjectIs(t *testing.T) {
+func TestLastRow_IsWhatTheObjectIs(t *testing.T) {
 	one, two, other := errors.New("text one"), errors.New("text two"), invalid("another reason")
 	play := func(t *testing.T, o events.Options, faults func() error, outcomes []error, pause func() time.Duration) {
 		t.Helper()
@@ -226,7 +226,7 @@ func TestAWriteThatFails_HoldsUpNoOtherSeries(t *testing.T) {
 // kubernetes#67887: a noisy reason must not hide a new one.
 //
 //req:shows E2
-func TestNoiseDoesNotStarveAFirstOccurrence(t *testing.T) {
+func TestNoise_DoesNotStarveAFirstOccurrence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{WritesPerMinute: 5})
@@ -265,7 +265,7 @@ func TestNoiseDoesNotStarveAFirstOccurrence(t *testing.T) {
 }
 
 // Also when it is the older series that is news again.
-func TestNewsComeBeforeUpdatesOfYoungerSeries(t *testing.T) {
+func TestNews_ComeBeforeUpdatesOfYoungerSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -291,7 +291,7 @@ func TestNewsComeBeforeUpdatesOfYoungerSeries(t *testing.T) {
 	})
 }
 
-func TestAFirstOccurrenceGoesBeforeTheUpdatesOfAllObjects(t *testing.T) {
+func TestFirstOccurrence_GoesBeforeTheUpdatesOfAllObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{TotalWritesPerSecond: 1})
@@ -314,7 +314,7 @@ func TestAFirstOccurrenceGoesBeforeTheUpdatesOfAllObjects(t *testing.T) {
 	})
 }
 
-func TestARepeatAfterThePauseIsWrittenAtOnce(t *testing.T) {
+func TestRepeat_AfterThePauseIsWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -328,7 +328,7 @@ func TestARepeatAfterThePauseIsWrittenAtOnce(t *testing.T) {
 }
 
 // What waits for a token is not idle.
-func TestWhatWaitsForATokenIsNotEvicted(t *testing.T) {
+func TestEviction_SparesWhatWaitsForAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{MaxObjects: 1})

@@ -15,9 +15,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestAFailureAfterARecoveryWaits for the pause of the one before it, and as
+// TestFailure_AfterARecoveryWaits for the pause of the one before it, and as
 // every count for a little more.
-func TestAFailureAfterARecoveryWaits(t *testing.T) {
+func TestFailure_AfterARecoveryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -32,9 +32,9 @@ func TestAFailureAfterARecoveryWaits(t *testing.T) {
 	})
 }
 
-// TestOnlyTheStateIsHastened: after a change of state, the pauses of the other
-// series of the object still grow.
-func TestOnlyTheStateIsHastened(t *testing.T) {
+// TestHasten_ConcernsOnlyTheState: after a change of state, the pauses of the
+// other series of the object still grow.
+func TestHasten_ConcernsOnlyTheState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		flip   bool
@@ -67,8 +67,8 @@ func TestOnlyTheStateIsHastened(t *testing.T) {
 	}
 }
 
-// TestASeriesDoesNotWaitForAnother of the same object whose pauses have grown.
-func TestASeriesDoesNotWaitForAnother(t *testing.T) {
+// TestSeries_DoesNotWaitForAnother of the same object whose pauses have grown.
+func TestSeries_DoesNotWaitForAnother(t *testing.T) {
 	for name, older := range map[string]bool{"Older": true, "Younger": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestASeriesDoesNotWaitForAnother(t *testing.T) {
 	}
 }
 
-// TestTheLongestDurationsAreTaken: a caller may want no limit.
-func TestTheLongestDurationsAreTaken(t *testing.T) {
+// TestOptions_TakeTheLongestDurations: a caller may want no limit.
+func TestOptions_TakeTheLongestDurations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{DrainTimeout: math.MaxInt64})

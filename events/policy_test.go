@@ -22,9 +22,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestAPolicyThatDeniesOneObject: an admission policy answers 403 to the Events
+// TestPolicy_ThatDeniesOneObject: an admission policy answers 403 to the Events
 // of one object, while the others of the namespace are written.
-func TestAPolicyThatDeniesOneObject(t *testing.T) {
+func TestPolicy_ThatDeniesOneObject(t *testing.T) {
 	for name, groups := range map[string][]string{"InBothGroups": {"events.k8s.io", ""}, "InOneGroup": {"events.k8s.io"}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -234,8 +234,8 @@ func TestCaps_HoldForDeniedRequests(t *testing.T) {
 	}
 }
 
-// TestConcurrentStartFlushAndForget, with an ended context as well.
-func TestConcurrentStartFlushAndForget(t *testing.T) {
+// TestConcurrency_OfStartFlushAndForget, with an ended context as well.
+func TestConcurrency_OfStartFlushAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(10 * time.Millisecond)}
 		rec, err := events.New(s.sink(), controller, events.Options{})

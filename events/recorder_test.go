@@ -33,7 +33,7 @@ func invalid(text string) error {
 }
 
 //req:shows E2
-func TestTheFirstOccurrenceIsWrittenAtOnce(t *testing.T) {
+func TestFirstOccurrence_IsWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{Instance: "pod-0"})
@@ -55,7 +55,7 @@ func TestTheFirstOccurrenceIsWrittenAtOnce(t *testing.T) {
 	})
 }
 
-func TestRepeatsBecomeOneSeries(t *testing.T) {
+func TestRepeats_BecomeOneSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{WritesPerMinute: 5})
@@ -77,7 +77,7 @@ func TestRepeatsBecomeOneSeries(t *testing.T) {
 	})
 }
 
-func TestTenThousandFailuresOfOneObject(t *testing.T) {
+func TestVolume_TenThousandFailuresOfOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cases := map[string]struct {
 			reason string
@@ -118,7 +118,7 @@ func TestTenThousandFailuresOfOneObject(t *testing.T) {
 	})
 }
 
-func TestAChangedNoteIsANewEvent(t *testing.T) {
+func TestChangedNote_IsANewEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -137,7 +137,7 @@ func TestAChangedNoteIsANewEvent(t *testing.T) {
 }
 
 //req:shows E1
-func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
+func TestTerminalError_IsWrittenWheneverItsTextChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{WritesPerMinute: 10})
@@ -163,7 +163,7 @@ func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
 }
 
 //req:shows E2
-func TestATransientErrorWaitsForTheEndOfThePause(t *testing.T) {
+func TestTransientError_WaitsForTheEndOfThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -176,7 +176,7 @@ func TestATransientErrorWaitsForTheEndOfThePause(t *testing.T) {
 	})
 }
 
-func TestRecoveredEndsAFailure(t *testing.T) {
+func TestRecovered_EndsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -201,7 +201,7 @@ func TestRecoveredEndsAFailure(t *testing.T) {
 	})
 }
 
-func TestAfterALongSilenceAFailureIsNewsAgain(t *testing.T) {
+func TestSilence_MakesAFailureNewsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{})
@@ -241,7 +241,7 @@ func TestObjects_AreDistinguishedByUIDAndName(t *testing.T) {
 	})
 }
 
-func TestTypeReasonAndActionMakeASeries(t *testing.T) {
+func TestSeries_HasATypeReasonAndAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{WritesPerMinute: 100})

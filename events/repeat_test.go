@@ -48,9 +48,9 @@ func TestARepeat_IsOnlyCounted(t *testing.T) {
 	})
 }
 
-// TestAnEventThatGoesWhileAChangedNoteIsRedacted leaves the occurrence that
+// TestEvent_ThatGoesWhileAChangedNoteIsRedacted leaves the occurrence that
 // the note is of: its Event reports it.
-func TestAnEventThatGoesWhileAChangedNoteIsRedacted(t *testing.T) {
+func TestEvent_ThatGoesWhileAChangedNoteIsRedacted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		answer error

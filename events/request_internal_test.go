@@ -70,7 +70,7 @@ func TestSeriesPatch(t *testing.T) {
 	assert.True(t, at.Equal(back.Series.LastObservedTime.Time), "the types of the API read it back")
 }
 
-func TestCountsDoNotOverflow(t *testing.T) {
+func TestCounts_DoNotOverflow(t *testing.T) {
 	assert.Equal(t, int32(math.MaxInt32), count32(math.MaxInt32+1))
 	assert.Equal(t, int32(2), count32(2))
 }

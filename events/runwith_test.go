@@ -167,7 +167,7 @@ func TestStart_WaitsForNoDeadServerWithOnlyCounts(t *testing.T) {
 	}
 }
 
-func TestRunWithReturnsWhatBothReturned(t *testing.T) {
+func TestRunWith_ReturnsWhatBothReturned(t *testing.T) {
 	broken := errors.New("no lease")
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Minute)}
@@ -183,12 +183,12 @@ func TestRunWithReturnsWhatBothReturned(t *testing.T) {
 	})
 }
 
-func TestRunWithOfANilRecorder(t *testing.T) {
+func TestRunWith_OfANilRecorder(t *testing.T) {
 	var rec *events.Recorder
 	require.NoError(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }))
 }
 
-func TestRunWithEndsWhereItsFunctionPanics(t *testing.T) {
+func TestRunWith_EndsWhereItsFunctionPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // which fails if anything is left running
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -199,7 +199,7 @@ func TestRunWithEndsWhereItsFunctionPanics(t *testing.T) {
 	})
 }
 
-func TestRunWithWritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
+func TestRunWith_WritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})

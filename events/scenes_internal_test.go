@@ -43,11 +43,11 @@ const maxSceneLines = 60
 //     how long it asks to be left alone, with asks=
 //   - at: time passes until then. Each request has its answer immediately, or
 //     after the time that "server takes=" says
-//   - hold: requests stay under way; answer: gives the first one its answer, and
-//     the next ones theirs, unless with hold
+//   - hold: requests stay under way; answer: gives the first one its answer,
+//     and the next ones theirs, unless with hold
 //   - flush, unflush, close: as the book's methods; written: whether a stop is
 //     done that has its deadline in=
-//   - log: the lines since the last log; claim: what Start or Flush returns of losses
+//   - log: the lines since the last log; claim: what Start or Flush returns
 //   - count: requests are counted and not shown; counted: how many there were;
 //     show: they are shown again
 //   - stats: the accounts of the book

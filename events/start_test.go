@@ -27,7 +27,7 @@ func slowly(d time.Duration) func(context.Context, request) error {
 	}
 }
 
-func TestEventsBeforeStartAreKept(t *testing.T) {
+func TestEvents_BeforeStartAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -48,7 +48,7 @@ func TestEventsBeforeStartAreKept(t *testing.T) {
 }
 
 // 500 events are queued when the process must end.
-func TestStartDrainsWithinTheDrainTimeout(t *testing.T) {
+func TestStart_DrainsWithinTheDrainTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(5 * time.Millisecond)}
 		rec, stop := start(t, s, events.Options{})
@@ -61,7 +61,7 @@ func TestStartDrainsWithinTheDrainTimeout(t *testing.T) {
 	})
 }
 
-func TestStartReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
+func TestStart_ReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Second)}
 		rec, stop := start(t, s, events.Options{DrainTimeout: 10 * time.Second})
@@ -83,7 +83,7 @@ func TestStartReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
 	})
 }
 
-func TestTheGraceIsNotSatOutInVain(t *testing.T) {
+func TestGrace_IsNotSatOutInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{WritesPerMinute: 1})
@@ -118,7 +118,7 @@ func TestTheGraceIsNotSatOutInVain(t *testing.T) {
 	})
 }
 
-func TestAFirstOccurrenceMayStillComeWithinTheDrainTimeout(t *testing.T) {
+func TestFirstOccurrence_MayStillComeWithinTheDrainTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -132,7 +132,7 @@ func TestAFirstOccurrenceMayStillComeWithinTheDrainTimeout(t *testing.T) {
 }
 
 // A changed note and a second recovery are new Events too.
-func TestAnyNewEventMayStillComeWithinTheDrainTimeout(t *testing.T) {
+func TestStop_MayWriteAnyNewEventInTime(t *testing.T) {
 	for name, outcomes := range map[string][]error{
 		"ChangedNotes":   {invalid("one"), invalid("two"), invalid("three"), invalid("four")},
 		"SecondRecovery": {errAway, nil, errAway, nil},
@@ -154,7 +154,7 @@ func TestAnyNewEventMayStillComeWithinTheDrainTimeout(t *testing.T) {
 	}
 }
 
-func TestEventsAfterStartAreCounted(t *testing.T) {
+func TestEvents_AfterStartAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -170,7 +170,7 @@ func TestEventsAfterStartAreCounted(t *testing.T) {
 	})
 }
 
-func TestARecorderStartsOnce(t *testing.T) {
+func TestRecorder_StartsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, stop := start(t, &server{}, events.Options{})
 		synctest.Wait()
@@ -180,7 +180,7 @@ func TestARecorderStartsOnce(t *testing.T) {
 	})
 }
 
-func TestAContextThatHasEndedStillDrains(t *testing.T) {
+func TestContext_ThatHasEndedStillDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -193,7 +193,7 @@ func TestAContextThatHasEndedStillDrains(t *testing.T) {
 	})
 }
 
-func TestFlushWritesCountsWithoutWaiting(t *testing.T) {
+func TestFlush_WritesCountsWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, started := range []bool{true, false} {
 			s := &server{}
@@ -222,7 +222,7 @@ func TestFlushWritesCountsWithoutWaiting(t *testing.T) {
 	})
 }
 
-func TestFlushEndsWithItsContext(t *testing.T) {
+func TestFlush_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, started := range []bool{true, false} {
 			s := &server{refuse: func(context.Context, request) error { return unavailable() }}
@@ -243,7 +243,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestManyFlushesAtOnce(t *testing.T) {
+func TestFlush_ManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(10 * time.Millisecond)}
 		rec, err := events.New(s.sink(), controller, events.Options{})
@@ -263,7 +263,7 @@ func TestManyFlushesAtOnce(t *testing.T) {
 	})
 }
 
-func TestDisabledDoesNothing(t *testing.T) {
+func TestDisabled_DoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{Disabled: true})
@@ -281,7 +281,7 @@ func TestDisabledDoesNothing(t *testing.T) {
 	})
 }
 
-func TestANilRecorderDoesNothing(t *testing.T) {
+func TestNilRecorder_DoesNothing(t *testing.T) {
 	var rec *events.Recorder
 	rec.Failure(object("a"), errAway)
 	rec.FailureReason(object("a"), "A", errAway)

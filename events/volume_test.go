@@ -62,7 +62,7 @@ func assertTotal(t *testing.T, s *server, perSecond float64) {
 }
 
 //req:shows E6
-func TestTwentyThousandObjectsFailing(t *testing.T) {
+func TestVolume_TwentyThousandObjectsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		const n = 20_000 / scale
@@ -82,7 +82,7 @@ func TestTwentyThousandObjectsFailing(t *testing.T) {
 // cannot make a storm of it.
 //
 //req:shows E6
-func TestEvictionIsNoCliff(t *testing.T) {
+func TestEviction_IsNoCliff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1024 / scale, 1024/scale + 1, 2048 / scale, 10_240 / scale} {
 			s := &server{}
@@ -97,7 +97,7 @@ func TestEvictionIsNoCliff(t *testing.T) {
 }
 
 //req:shows E6
-func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
+func TestVolume_AHundredThousandObjectsWithTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -114,7 +114,7 @@ func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
 }
 
 // For any input at any time the caps hold, and every occurrence is counted.
-func TestTheCapsHoldWhateverHappens(t *testing.T) {
+func TestCaps_HoldWhateverHappens(t *testing.T) {
 	for seed := range uint64(20 / scale) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex

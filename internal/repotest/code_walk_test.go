@@ -23,7 +23,7 @@ var walks = []struct {
 	first string // a file that the life must enter
 	also  string // other packages that it passes; empty counts the package alone
 }{
-	{"events", "TestAnUpdateThatFailsIsTriedAgainAtOnce", "events/write.go", "./internal/..."},
+	{"events", "TestUpdate_ThatFailsIsTriedAgainAtOnce", "events/write.go", "./internal/..."},
 	{"events", "TestScenes/retry", "events/write.go", ""}, // the book alone
 	{"jobgc", "TestScenes/run", "jobgc/step.go", "./internal/..."},
 	{"jobgc", "ExampleGuard_Step", "jobgc/step.go", ""}, // no informer events, no second process
