@@ -52,10 +52,14 @@ type child struct {
 }
 
 func newChild(name string) child {
+	byResult := []string{"controller", "result"}
+	active := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "active"}, []string{"controller"})
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "total"}, byResult)
+	seconds := prometheus.HistogramOpts{Name: "seconds", Buckets: bounds()}
 	return child{
-		active:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "active"}, []string{"controller"}).WithLabelValues(name),
-		total:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "total"}, []string{"controller", "result"}).WithLabelValues(name, "success"),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "seconds", Buckets: bounds()}, []string{"controller", "result"}).WithLabelValues(name, "success"),
+		active:   active.WithLabelValues(name),
+		total:    total.WithLabelValues(name, "success"),
+		duration: prometheus.NewHistogramVec(seconds, byResult).WithLabelValues(name, "success"),
 	}
 }
 
@@ -77,7 +81,10 @@ func (c child) traced(ctx context.Context, clock watch) {
 		took := clock.took(began)
 		span := trace.SpanContextFromContext(ctx)
 		if o, ok := c.duration.(prometheus.ExemplarObserver); ok && span.IsSampled() {
-			o.ObserveWithExemplar(took, prometheus.Labels{"trace_id": span.TraceID().String(), "span_id": span.SpanID().String()})
+			o.ObserveWithExemplar(took, prometheus.Labels{
+				"trace_id": span.TraceID().String(),
+				"span_id":  span.SpanID().String(),
+			})
 			return
 		}
 		c.duration.Observe(took)
@@ -128,8 +135,11 @@ func (d *direct) naive(ctx context.Context, name string, clock watch) {
 	defer d.active.Add(ctx, -1, metric.WithAttributes(attribute.String("controller", name)))
 	began := clock.start()
 	defer func() {
-		d.duration.Record(ctx, clock.took(began),
-			metric.WithAttributes(attribute.String("controller", name), attribute.String("result", "success")))
+		d.duration.Record(ctx, clock.took(began), metric.WithAttributes(
+			attribute.String("controller", name),
+			attribute.String("result", "success")))
 	}()
-	d.total.Add(ctx, 1, metric.WithAttributes(attribute.String("controller", name), attribute.String("result", "success")))
+	d.total.Add(ctx, 1, metric.WithAttributes(
+		attribute.String("controller", name),
+		attribute.String("result", "success")))
 }

@@ -24,10 +24,14 @@ const many = 5000
 // bounds, and with the bounds of the library's histogram of reconciles.
 func kept(ctx context.Context) []bench.Measure {
 	measure := func(name, limit string, exemplars bool, bounds []float64) bench.Measure {
+		ours := func() (float64, error) { return histograms(onEndpoint(ctx, exemplars, bounds)) }
+		theirs := func() (float64, error) { return histograms(onRegistry(bounds)) }
 		m := bench.Measure{
-			Name: name, Unit: "B", Rounds: 3,
-			Ours:  bench.Subject{Count: func() (float64, error) { return histograms(onEndpoint(ctx, exemplars, bounds)) }},
-			Peers: []bench.Subject{{Name: children, Count: func() (float64, error) { return histograms(onRegistry(bounds)) }}},
+			Name:   name,
+			Unit:   "B",
+			Rounds: 3,
+			Ours:   bench.Subject{Count: ours},
+			Peers:  []bench.Subject{{Name: children, Count: theirs}},
 		}
 		if limit != "" {
 			m.Gates = []bench.Gate{{Unit: "B", Peer: children, Limit: limit}}
@@ -52,7 +56,8 @@ type recorder struct {
 }
 
 func onRegistry(bounds []float64) recorder {
-	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "h", Buckets: bounds}, []string{"controller", "result"})
+	h := prometheus.HistogramOpts{Name: "h", Buckets: bounds}
+	v := prometheus.NewHistogramVec(h, []string{"controller", "result"})
 	return recorder{record: func(name string) { v.WithLabelValues(name, "success").Observe(0.1) }, keep: v}
 }
 
@@ -69,7 +74,9 @@ func onEndpoint(ctx context.Context, exemplars bool, bounds []float64) recorder 
 		}))
 	}
 	return recorder{keep: endpoint, err: err, record: func(name string) {
-		h.Record(ctx, 0.1, metric.WithAttributes(attribute.String("controller", name), attribute.String("result", "success")))
+		h.Record(ctx, 0.1, metric.WithAttributes(
+			attribute.String("controller", name),
+			attribute.String("result", "success")))
 	}}
 }
 

@@ -60,16 +60,20 @@ func queues(theirs vectors) ([]bench.Measure, error) {
 	}
 	for _, n := range []int{4, 100, 1000} {
 		name := "queue item, " + strconv.Itoa(n) + " held"
+		exported := holding(n, kube.NewQueue(m.Controller(name), limiter()))
+		theirExported := holding(n, named(name, limiter()))
+		plain := holding(n, kube.NewQueue(nil, limiter()))
+		theirPlain := holding(n, workqueue.NewTypedRateLimitingQueue(limiter()))
 		all = append(all, bench.Measure{
 			// With metrics on both sides, and with none.
 			Name:  name,
-			Ours:  through("", holding(n, kube.NewQueue(m.Controller(name), limiter())), key),
-			Peers: []bench.Subject{through("client-go, exported", holding(n, named(name, limiter())), key)},
+			Ours:  through("", exported, key),
+			Peers: []bench.Subject{through("client-go, exported", theirExported, key)},
 			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: "client-go, exported", Limit: "<= 1.5x"}},
 		}, bench.Measure{
 			Name:  name + ", not exported",
-			Ours:  through("", holding(n, kube.NewQueue(nil, limiter())), key),
-			Peers: []bench.Subject{through(clientGo, holding(n, workqueue.NewTypedRateLimitingQueue(limiter())), key)},
+			Ours:  through("", plain, key),
+			Peers: []bench.Subject{through(clientGo, theirPlain, key)},
 			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: clientGo, Limit: "<= 1.5x"}},
 		})
 	}
@@ -77,12 +81,19 @@ func queues(theirs vectors) ([]bench.Measure, error) {
 }
 
 // named is a queue of client-go's with controller-runtime's metrics.
-func named(name string, l workqueue.TypedRateLimiter[types.NamespacedName]) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(l, workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: name})
+func named(
+	name string,
+	l workqueue.TypedRateLimiter[types.NamespacedName],
+) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+	config := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: name}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(l, config)
 }
 
 // holding is a queue whose workers hold n items.
-func holding(n int, q workqueue.TypedRateLimitingInterface[types.NamespacedName]) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+func holding(
+	n int,
+	q workqueue.TypedRateLimitingInterface[types.NamespacedName],
+) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
 	for i := range n {
 		q.Add(types.NamespacedName{Namespace: "held", Name: strconv.Itoa(i)})
 		q.Get()
@@ -108,10 +119,18 @@ func through[Q interface {
 // more ready, one less.
 func hooks(m *metrics.Metrics, theirs vectors) bench.Measure {
 	p := kube.QueueProvider(m)
-	added, ready := p.NewAddsMetric("hooks"), p.NewDepthMetric("hooks")
-	adds := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adds"}, []string{"name", "controller"}).WithLabelValues("hooks", "hooks")
-	depth := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "depth"}, []string{"name", "controller", "priority"}).WithLabelValues("hooks", "hooks", "")
-	byPriority := priorityDepth{depth: theirs.depth, labels: []string{"hooks", "hooks"}, seen: sets.Set[int]{}}
+	added := p.NewAddsMetric("hooks")
+	ready := p.NewDepthMetric("hooks")
+	addsBy := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adds"}, []string{"name", "controller"})
+	adds := addsBy.WithLabelValues("hooks", "hooks")
+	depthBy := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "depth"},
+		[]string{"name", "controller", "priority"})
+	depth := depthBy.WithLabelValues("hooks", "hooks", "")
+	byPriority := priorityDepth{
+		depth:  theirs.depth,
+		labels: []string{"hooks", "hooks"},
+		seen:   sets.Set[int]{},
+	}
 	return bench.Measure{
 		Name: "queue hooks of an item",
 		Ours: times("", func() { added.Inc(); ready.Inc(); ready.Dec() }),

@@ -70,7 +70,9 @@ func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 	}
 	c := newChild(agentrun)
 	span := trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8}, SpanID: trace.SpanID{1, 2, 3, 4}, TraceFlags: trace.FlagsSampled,
+		TraceID:    trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8},
+		SpanID:     trace.SpanID{1, 2, 3, 4},
+		TraceFlags: trace.FlagsSampled,
 	}))
 	none := bench.Gate{Unit: bench.Allocs, Limit: "= 0"}
 	plain := func(clock watch) []bench.Subject {
@@ -82,9 +84,9 @@ func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 		}
 	}
 	return []bench.Measure{
-		{Name: "reconcile", Ours: door(ctx, ours), Peers: plain(running), Gates: []bench.Gate{none}},
+		{Name: "reconcile", Ours: reconciling(ctx, ours), Peers: plain(running), Gates: []bench.Gate{none}},
 		{
-			Name: "reconcile, less the clock", Ours: timeless(door(ctx, ours)), Peers: plain(stopped),
+			Name: "reconcile, less the clock", Ours: timeless(reconciling(ctx, ours)), Peers: plain(stopped),
 			Gates: []bench.Gate{
 				{Unit: bench.Nanos, Peer: ctrlRuntime, Limit: "<= 0.85x"},
 				{Unit: bench.Nanos, Peer: otelSync, Limit: "<= 0.45x"},
@@ -95,7 +97,7 @@ func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 			// controller-runtime has no exemplars. client_golang makes their
 			// labels each time.
 			Name:  "reconcile with exemplar, less the clock",
-			Ours:  timeless(door(span, traced)),
+			Ours:  timeless(reconciling(span, traced)),
 			Peers: []bench.Subject{plain(stopped)[0], times(children, func() { c.traced(span, stopped) })},
 			Gates: []bench.Gate{
 				none,
@@ -105,13 +107,15 @@ func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 		},
 		{
 			// What it costs a user who has a provider but exports nothing.
-			Name: "reconcile without reader, less the clock", Ours: timeless(door(ctx, unread)), Peers: plain(stopped)[:1],
+			Name:  "reconcile without reader, less the clock",
+			Ours:  timeless(reconciling(ctx, unread)),
+			Peers: plain(stopped)[:1],
 			Gates: []bench.Gate{none, {Unit: bench.Nanos, Peer: ctrlRuntime, Limit: "<= 0.5x"}},
 		},
 	}, nil
 }
 
-func door(ctx context.Context, c *metrics.Controller) bench.Subject {
+func reconciling(ctx context.Context, c *metrics.Controller) bench.Subject {
 	return times("", func() { reconcile(ctx, c) })
 }
 

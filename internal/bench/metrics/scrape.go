@@ -26,7 +26,8 @@ import (
 func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 	peer := sync.OnceValues(func() (http.Handler, error) {
 		populate(theirs, n)
-		return promhttp.HandlerFor(theirs.own, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}), nil
+		o := promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}
+		return promhttp.HandlerFor(theirs.own, o), nil
 	})
 	ours := sync.OnceValues(func() (http.Handler, error) { return populated(ctx, n, metrics.Success) })
 	varied := sync.OnceValues(func() (http.Handler, error) {
@@ -34,10 +35,19 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 	})
 	name := strconv.Itoa(n) + " controllers"
 	within := func(limit string) []bench.Gate {
-		return []bench.Gate{{Unit: bench.Nanos, Peer: ctrlRuntime, Limit: limit}, {Unit: bench.Allocs, Peer: ctrlRuntime, Limit: limit}}
+		return []bench.Gate{
+			{Unit: bench.Nanos, Peer: ctrlRuntime, Limit: limit},
+			{Unit: bench.Allocs, Peer: ctrlRuntime, Limit: limit},
+		}
 	}
 	size := func(name string, h func() (http.Handler, error), gates ...bench.Gate) bench.Measure {
-		return bench.Measure{Name: name, Unit: "KiB", Ours: sizing(ctx, "", h), Peers: []bench.Subject{sizing(ctx, ctrlRuntime, peer)}, Gates: gates}
+		return bench.Measure{
+			Name:  name,
+			Unit:  "KiB",
+			Ours:  sizing(ctx, "", h),
+			Peers: []bench.Subject{sizing(ctx, ctrlRuntime, peer)},
+			Gates: gates,
+		}
 	}
 	return []bench.Measure{
 		{
@@ -119,7 +129,12 @@ func populated(ctx context.Context, n int, results ...metrics.Result) (http.Hand
 }
 
 // scraping serves scrapes in the text format to a client that discards them.
-func scraping(ctx context.Context, name string, handler func() (http.Handler, error), zipped bool) bench.Subject {
+func scraping(
+	ctx context.Context,
+	name string,
+	handler func() (http.Handler, error),
+	zipped bool,
+) bench.Subject {
 	return bench.Subject{Name: name, Do: bench.Each(func() error {
 		_, err := scrape(ctx, handler, zipped)
 		return err
