@@ -157,20 +157,20 @@ func (o *object) firstOf(s *series) *series {
 	if isFailing == (s.eventtype == corev1.EventTypeNormal) {
 		return s
 	}
-	first := s
+	var first *series
 	changed := false
 	for _, other := range o.series {
-		if other.episode != s.episode || other.waiting.draft == nil {
+		if other == s || other.episode != s.episode || other.waiting.draft == nil {
 			continue
 		}
 		if other.eventtype != s.eventtype {
 			changed = true
 		}
-		if other.waiting.seen < first.waiting.seen {
+		if first == nil || other.waiting.seen < first.waiting.seen {
 			first = other
 		}
 	}
-	if !changed {
+	if !changed || s.waiting.seen < first.waiting.seen {
 		return s
 	}
 	return first

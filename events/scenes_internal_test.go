@@ -109,6 +109,7 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 		namespace, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
 		o := occurrence{identity: identity{controller: text(d, "by", "runs"), eventtype: "Normal", reason: Recovered, action: reconcile}, kind: recovery}
 		o.key = key{kind: "Run", namespace: namespace, name: name}
+		s.now++
 		s.recovered(s.now, &o)
 	case "forget":
 		namespace, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")

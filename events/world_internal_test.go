@@ -71,6 +71,7 @@ func (w *world) occur(o occurrence, namespace, name string) {
 	o.controller = cmp.Or(o.controller, "runs")
 	o.action = cmp.Or(o.action, o.reason)
 	w.pick++
+	w.now++ // no two calls are at the same instant
 	isWaiting := w.flushing > 0 && w.stats.Pending > 0
 	if !w.record(w.now, w.pick, &o) {
 		o.ref = &ref
