@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/metrics/manifest"

@@ -35,15 +35,19 @@ func TestWorkload_IsWhatAgentrunPrints(t *testing.T) {
 		"Deployment": {"The defaults.", "{}", nil, nil, "Deployment"},
 		"AllNamespaces": {
 			"What reads every Secret is asked for by name.", "controller: {allNamespaces: true}",
-			[]string{"--all-namespaces"}, nil, "Deployment",
+			[]string{"--all-namespaces"},
+			nil, "Deployment",
 		},
 		"Canary": {
 			"One switch makes it the safe canary.", "progressiveDelivery: {enabled: true}",
-			nil, []string{"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=true"}, "Rollout",
+			nil,
+			[]string{"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=true"},
+			"Rollout",
 		},
 		"CanaryByFlag": {
 			"The switch of the workload alone.", "controllers: {progressiveDelivery: {enabled: true}}",
-			[]string{"--progressive-delivery"}, nil, "Rollout",
+			[]string{"--progressive-delivery"},
+			nil, "Rollout",
 		},
 		"Steps": {
 			"Steps of both forms.",
@@ -52,7 +56,8 @@ func TestWorkload_IsWhatAgentrunPrints(t *testing.T) {
 			[]string{
 				"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=true",
 				`JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS=[{"setWeight":10},{"pause":{"duration":"10m"}},{"setWeight":50},{"pause":{}}]`,
-			}, "Rollout",
+			},
+			"Rollout",
 		},
 		"Settings": {
 			"Values have the same effect as flags and variables.",
@@ -68,11 +73,13 @@ func TestWorkload_IsWhatAgentrunPrints(t *testing.T) {
 				"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=60", "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS=3600",
 				"JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS=0", "JANGAR_CONTROLLER_EVENTS_ENABLED=false",
 				"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN=7",
-			}, "Deployment",
+			},
+			"Deployment",
 		},
 		"OnePod": {
 			"Without an election.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}}",
-			[]string{"--replicas=1", "--leader-elect=false"}, nil, "Deployment",
+			[]string{"--replicas=1", "--leader-elect=false"},
+			nil, "Deployment",
 		},
 	}
 	for name, tc := range cases {
