@@ -24,7 +24,8 @@ func (o *options) config() (*rest.Config, string, error) {
 	if o.kubeconfig != "" {
 		from = o.kubeconfig
 	}
-	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context})
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
+	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	raw, err := client.RawConfig()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -32,11 +33,14 @@ func (o *options) config() (*rest.Config, string, error) {
 	case err != nil:
 		return nil, "", fmt.Errorf("%s is not a kubeconfig file", from) // the cause may quote its credentials
 	case o.context != "" && raw.Contexts[o.context] == nil:
-		return nil, "", fmt.Errorf("--context: %q is not in %s; there are: %s", o.context, from, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+		there := strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
+		return nil, "", fmt.Errorf("--context: %q is not in %s; there are: %s", o.context, from, there)
 	}
 	config, err := client.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", fmt.Errorf("no cluster is configured: %s has none, and this process is not in a pod; want --kubeconfig or KUBECONFIG", from)
+		const text = "no cluster is configured: %s has none, and this process is not in a pod; " +
+			"want --kubeconfig or KUBECONFIG"
+		return nil, "", fmt.Errorf(text, from)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the cluster in %s: %w", from, err)
@@ -46,7 +50,8 @@ func (o *options) config() (*rest.Config, string, error) {
 	config.Burst = o.burst
 	namespace := o.leaseNamespace
 	if namespace == "" {
-		if namespace, _, err = client.Namespace(); err != nil {
+		namespace, _, err = client.Namespace()
+		if err != nil {
 			return nil, "", fmt.Errorf("the namespace in %s: %w", from, err)
 		}
 	}

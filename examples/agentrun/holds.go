@@ -38,13 +38,19 @@ func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 
 // observeHolds creates gauges of the Jobs that --hold-jobs holds. Look at a
 // hold that is older than the longest run.
-func observeHolds(ctx context.Context, provider metric.MeterProvider) (func(namespace string, held int, oldest time.Duration), error) {
+func observeHolds(
+	ctx context.Context, provider metric.MeterProvider,
+) (func(namespace string, held int, oldest time.Duration), error) {
 	meter := provider.Meter("github.com/proompteng/controllerkit/examples/agentrun")
-	jobs, err := meter.Int64Gauge("agentrun.jobs.held", metric.WithUnit("{job}"), metric.WithDescription("Jobs that carry the finalizer of --hold-jobs."))
+	jobs, err := meter.Int64Gauge("agentrun.jobs.held",
+		metric.WithUnit("{job}"),
+		metric.WithDescription("Jobs that carry the finalizer of --hold-jobs."))
 	if err != nil {
 		return nil, err
 	}
-	age, err := meter.Float64Gauge("agentrun.jobs.held.oldest", metric.WithUnit("s"), metric.WithDescription("Age of the oldest Job that carries the finalizer of --hold-jobs."))
+	age, err := meter.Float64Gauge("agentrun.jobs.held.oldest",
+		metric.WithUnit("s"),
+		metric.WithDescription("Age of the oldest Job that carries the finalizer of --hold-jobs."))
 	if err != nil {
 		return nil, err
 	}

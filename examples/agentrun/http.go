@@ -19,7 +19,8 @@ import (
 func (o *options) listen(ctx context.Context) (net.Listener, error) {
 	load := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.certFile, o.keyFile) }
 	if o.certFile != "" {
-		if _, err := load(); err != nil {
+		_, err := load()
+		if err != nil {
 			return nil, fmt.Errorf("--metrics-tls-cert-file, --metrics-tls-key-file: %w", err)
 		}
 	}

@@ -41,7 +41,8 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 	if instance == "" {
 		instance, _ = os.Hostname() // the identity is unique without it
 	}
-	cluster, err := kubernetes.NewForConfig(config) // a separate rate limiter: reconciles must not delay the renewal
+	// A separate rate limiter: reconciles must not delay the renewal.
+	cluster, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,11 @@ var errNotLeading = errors.New("this replica no longer leads")
 // releases the lease only after reconcile has returned, so that no other
 // replica leads before that. A lost lease ends reconcile and is an error: the
 // process restarts.
-func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error { //nolint:contextcheck // holding is client-go's, and no parent of leading
-	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
+//
+//nolint:contextcheck // holding is client-go's, and no parent of leading
+func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error {
+	log := logr.FromContextOrDiscard(ctx).
+		WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
 		func(holding context.Context) { elected <- holding }, func() {})
@@ -116,7 +120,8 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile has returned
+	// The lease is renewed until reconcile has returned.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { elector.Run(electing) })
 	defer running.Wait()
@@ -141,7 +146,8 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	defer context.AfterFunc(holding, end)() //nolint:contextcheck // client-go's, and no parent of leading
 	reconcile(leading, holding)
 	if holding.Err() != nil {
-		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errNotLeading)
+		const text = "leader election: the lease %s was not renewed in time, another replica may hold it: %w"
+		return fmt.Errorf(text, e.lock.Describe(), errNotLeading)
 	}
 	return nil
 }

@@ -41,7 +41,9 @@ type usageError struct{ error }
 
 // run is main with its inputs and outputs as parameters. It returns the exit
 // code.
-func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
+func run(
+	ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer,
+) int {
 	if len(args) > 0 && args[0] == "manifests" {
 		return exitCode(manifests(args[1:], lookup, stdout), stderr)
 	}
@@ -94,13 +96,15 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 		return err
 	}
 	if o.controller.Hold {
-		if o.controller.OnHolds, err = observeHolds(ctx, endpoint); err != nil {
+		o.controller.OnHolds, err = observeHolds(ctx, endpoint)
+		if err != nil {
 			return err
 		}
 	}
 	ready, work := idle()
 	if o.reconcile {
-		if ready, work, err = reconciling(o, m); err != nil { //nolint:contextcheck // a queue has no context
+		ready, work, err = reconciling(o, m) //nolint:contextcheck // a queue has no context
+		if err != nil {
 			return usageError{err}
 		}
 	}
@@ -130,7 +134,9 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 // reconciling creates the controller, and the election that decides when it
 // works. It closes ready when the caches are filled. A replica that waits for
 // the lease is ready too; otherwise no rolling update would finish.
-func reconciling(o options, m *metrics.Metrics) (ready <-chan struct{}, work func(context.Context) error, err error) {
+func reconciling(
+	o options, m *metrics.Metrics,
+) (ready <-chan struct{}, work func(context.Context) error, err error) {
 	config, namespace, err := o.config()
 	if err != nil {
 		return nil, nil, err
@@ -188,8 +194,9 @@ func shortText(_ []string, a slog.Attr) slog.Attr {
 // version is the version of the module that the Go tool recorded in the
 // program.
 func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return strings.Trim(info.Main.Version, "()")
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
 	}
-	return "unknown"
+	return strings.Trim(info.Main.Version, "()")
 }

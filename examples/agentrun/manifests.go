@@ -76,23 +76,7 @@ func manifests(args []string, lookup func(string) (string, bool), stdout io.Writ
 // container of a printed workload starts.
 func parseManifests(args []string, lookup func(string) (string, bool), help io.Writer) (workload, error) {
 	var w workload
-	flags := flag.NewFlagSet("agentrun manifests", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are returned, and help is printed below
-	flags.StringVar(&w.release, "release", "agentrun", "`name` that the workload's name begins with, as of a Helm release")
-	flags.StringVar(&w.namespace, "namespace", "default", "`namespace` of the workload")
-	flags.StringVar(&w.image, "image", "agentrun:"+appVersion, "container `image`")
-	flags.IntVar(&w.replicas, "replicas", 2, "`number` of pods")
-	flags.BoolFunc("progressive-delivery", "print a canary; wins over JANGAR_PROGRESSIVE_DELIVERY_ENABLED", func(value string) error {
-		enabled, err := strconv.ParseBool(value)
-		w.switched = &enabled
-		return err
-	})
-	flags.IntVar(&w.workers, "workers", 4, "`number` of concurrent reconciles")
-	flags.StringVar(&w.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means the namespace of --namespace")
-	flags.BoolVar(&w.allNamespaces, "all-namespaces", false, "work in all namespaces, which takes a ClusterRole that reads every Secret")
-	flags.StringVar(&w.logFormat, "log-format", "json", "`format` of the log, json or text")
-	flags.BoolVar(&w.leaderElect, "leader-elect", true, "one pod reconciles at a time")
-	flags.DurationVar(&w.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts without a renewal")
+	flags := w.flags()
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(help, manifestsIntro)
@@ -124,13 +108,43 @@ func parseManifests(args []string, lookup func(string) (string, bool), help io.W
 	return w, err
 }
 
+// flags returns the flags of "agentrun manifests", which set w.
+func (w *workload) flags() *flag.FlagSet {
+	flags := flag.NewFlagSet("agentrun manifests", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // parseManifests returns the errors and prints the help
+	flags.StringVar(&w.release, "release", "agentrun",
+		"`name` that the workload's name begins with, as of a Helm release")
+	flags.StringVar(&w.namespace, "namespace", "default", "`namespace` of the workload")
+	flags.StringVar(&w.image, "image", "agentrun:"+appVersion, "container `image`")
+	flags.IntVar(&w.replicas, "replicas", 2, "`number` of pods")
+	flags.BoolFunc("progressive-delivery",
+		"print a canary; wins over JANGAR_PROGRESSIVE_DELIVERY_ENABLED", w.setProgressiveDelivery)
+	flags.IntVar(&w.workers, "workers", 4, "`number` of concurrent reconciles")
+	flags.StringVar(&w.namespaces, "namespaces", "",
+		"comma-separated `list` of namespaces to work in; empty means the namespace of --namespace")
+	flags.BoolVar(&w.allNamespaces, "all-namespaces", false,
+		"work in all namespaces, which takes a ClusterRole that reads every Secret")
+	flags.StringVar(&w.logFormat, "log-format", "json", "`format` of the log, json or text")
+	flags.BoolVar(&w.leaderElect, "leader-elect", true, "one pod reconciles at a time")
+	flags.DurationVar(&w.leaseDuration, "leader-elect-lease-duration", 15*time.Second,
+		"how long a lease lasts without a renewal")
+	return flags
+}
+
+func (w *workload) setProgressiveDelivery(value string) error {
+	enabled, err := strconv.ParseBool(value)
+	w.switched = &enabled
+	return err
+}
+
 // check refuses what neither parse nor package rollout sees.
 func (w *workload) check() error {
 	const longest = 40 // the names of the chart's other objects begin with it too
 	switch {
 	case len(w.release) > longest, len(validation.IsDNS1123Label(w.release)) > 0:
-		return fmt.Errorf("--release: %q is not accepted; want a DNS label of at most %d characters", w.release, longest)
-	case len(validation.IsDNS1123Label(w.namespace)) > 0:
+		const text = "--release: %q is not accepted; want a DNS label of at most %d characters"
+		return fmt.Errorf(text, w.release, longest)
+	case !isNamespace(w.namespace):
 		return fmt.Errorf("--namespace: %q is not a namespace", w.namespace)
 	case w.allNamespaces && w.namespaces != "":
 		return errors.New("--all-namespaces: want it without --namespaces")
@@ -139,7 +153,8 @@ func (w *workload) check() error {
 	case w.replicas < 1 || w.replicas > 1000:
 		return fmt.Errorf("--replicas: %d is not accepted; want 1 to 1000", w.replicas)
 	case !w.leaderElect && (w.replicas > 1 || w.canary.Enabled):
-		return errors.New("--leader-elect: one pod alone may reconcile without it; want --replicas=1 and no canary")
+		return errors.New("--leader-elect: one pod alone may reconcile without it; " +
+			"want --replicas=1 and no canary")
 	}
 	return nil
 }

@@ -17,10 +17,12 @@ import (
 // memory also when nothing is sent.
 var errNoExporters = errors.New("this program cannot send; build it with -tags=otlp, or want none")
 
-func newSpanExporter(context.Context) (sdktrace.SpanExporter, error) { //nolint:ireturn // as the one of the tag otlp
+//nolint:ireturn // as the one of the tag otlp
+func newSpanExporter(context.Context) (sdktrace.SpanExporter, error) {
 	return nil, errNoExporters
 }
 
-func newReader(context.Context) (sdkmetric.Reader, error) { //nolint:ireturn // as the one of the tag otlp
+//nolint:ireturn // as the one of the tag otlp
+func newReader(context.Context) (sdkmetric.Reader, error) {
 	return nil, errNoExporters
 }

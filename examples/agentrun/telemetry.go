@@ -35,28 +35,36 @@ type telemetry struct {
 type sending struct{ traces, metrics string }
 
 // fromEnv reads which exporters are enabled.
-func fromEnv(lookup func(string) (string, bool)) (s sending) {
-	if off, _ := lookup("OTEL_SDK_DISABLED"); off == "true" {
-		return s
+func fromEnv(lookup func(string) (string, bool)) sending {
+	disabled, _ := lookup("OTEL_SDK_DISABLED")
+	if disabled == "true" {
+		return sending{}
 	}
-	if s.traces, _ = lookup("OTEL_TRACES_EXPORTER"); s.traces == "none" {
-		s.traces = ""
+	traces, _ := lookup("OTEL_TRACES_EXPORTER")
+	if traces == "none" {
+		traces = ""
 	}
-	if s.metrics, _ = lookup("OTEL_METRICS_EXPORTER"); s.metrics == "none" || s.metrics == "prometheus" { // the scrape endpoint always exists
-		s.metrics = ""
+	metrics, _ := lookup("OTEL_METRICS_EXPORTER")
+	switch metrics {
+	case "none", "prometheus": // the scrape endpoint always exists
+		metrics = ""
 	}
-	return s
+	return sending{traces: traces, metrics: metrics}
 }
 
 // newTelemetry creates the exporters, if the program was built with -tags=otlp.
 // An exporter connects when it first has something to send.
 func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
 	t := &telemetry{
-		resource: resource.NewSchemaless(attribute.String("service.name", "agentrun"), attribute.String("service.version", version())),
+		resource: resource.NewSchemaless(
+			attribute.String("service.name", "agentrun"),
+			attribute.String("service.version", version()),
+		),
 		failures: &failures{log: logr.FromContextOrDiscard(ctx)},
 	}
 	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-	if merged, err := resource.Merge(t.resource, resource.Environment()); err == nil {
+	merged, err := resource.Merge(t.resource, resource.Environment())
+	if err == nil {
 		t.resource = merged
 	}
 	if s.traces != "" {
@@ -64,7 +72,10 @@ func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w", s.traces, err)
 		}
-		t.spans = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(t.resource))
+		t.spans = sdktrace.NewTracerProvider(
+			sdktrace.WithBatcher(exporter),
+			sdktrace.WithResource(t.resource),
+		)
 	}
 	if s.metrics != "" {
 		reader, err := newReader(ctx)
@@ -90,7 +101,12 @@ func (t *telemetry) tracer() trace.Tracer { //nolint:ireturn // what OpenTelemet
 // endpoint serves the metrics and passes them to the exporters. There are
 // exemplars only if there are spans, because an exemplar names a trace.
 func (t *telemetry) endpoint() (*prom.Endpoint, error) {
-	o := prom.Options{Exemplars: t.spans != nil, Readers: t.readers, Resource: map[string]string{}, OnError: t.failures.Handle}
+	o := prom.Options{
+		Exemplars: t.spans != nil,
+		Readers:   t.readers,
+		Resource:  map[string]string{},
+		OnError:   t.failures.Handle,
+	}
 	for _, a := range t.resource.Attributes() {
 		o.Resource[string(a.Key)] = a.Value.String()
 	}
@@ -129,6 +145,8 @@ func (f *failures) Handle(err error) {
 		f.more++
 		return
 	}
-	f.log.Error(err, "Telemetry was not delivered. The controller goes on, and logs the next failure in ten minutes or later", "unreported", f.more)
-	f.last, f.more = time.Now(), 0
+	f.log.Error(err, "Telemetry was not delivered. The controller goes on, "+
+		"and logs the next failure in ten minutes or later", "unreported", f.more)
+	f.last = time.Now()
+	f.more = 0
 }

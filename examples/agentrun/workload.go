@@ -50,7 +50,8 @@ type workload struct {
 // variables are the settings of the controller, from the environment or with
 // their defaults.
 func variables(lookup func(string) (string, bool)) []corev1.EnvVar {
-	jobs, recorder := jobsettings.JangarNames(), eventsettings.JangarNames()
+	jobs := jobsettings.JangarNames()
+	recorder := eventsettings.JangarNames()
 	vars := []corev1.EnvVar{
 		{Name: jobs.RunRetention, Value: "2592000"},
 		{Name: jobs.JobTTL, Value: "600"},
@@ -87,7 +88,10 @@ func (w *workload) args() []string {
 	}
 	args = append(args, fmt.Sprintf("--leader-elect=%t", w.leaderElect))
 	if w.leaderElect {
-		args = append(args, "--leader-elect-lease-name="+w.name(), fmt.Sprintf("--leader-elect-lease-duration=%gs", w.leaseDuration.Seconds()))
+		args = append(args,
+			"--leader-elect-lease-name="+w.name(),
+			fmt.Sprintf("--leader-elect-lease-duration=%gs", w.leaseDuration.Seconds()),
+		)
 	}
 	return append(args, w.more...)
 }
@@ -121,6 +125,7 @@ func (w *workload) deployment() *appsv1.Deployment {
 }
 
 func (w *workload) pod() corev1.PodSpec {
+	http := corev1.ContainerPort{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}
 	return corev1.PodSpec{
 		ServiceAccountName:            w.name(),
 		AutomountServiceAccountToken:  new(true),
@@ -137,7 +142,7 @@ func (w *workload) pod() corev1.PodSpec {
 			ImagePullPolicy: corev1.PullIfNotPresent,
 			Args:            w.args(),
 			Env:             slices.Concat(ofPod(), w.variables),
-			Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
+			Ports:           []corev1.ContainerPort{http},
 			LivenessProbe:   &corev1.Probe{ProbeHandler: get("/healthz")},
 			ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/readyz"), PeriodSeconds: 5},
 			Resources: corev1.ResourceRequirements{
@@ -145,7 +150,9 @@ func (w *workload) pod() corev1.PodSpec {
 					corev1.ResourceCPU:    *resource.NewMilliQuantity(50, resource.DecimalSI),
 					corev1.ResourceMemory: *resource.NewQuantity(64<<20, resource.BinarySI),
 				},
-				Limits: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(256<<20, resource.BinarySI)},
+				Limits: corev1.ResourceList{
+					corev1.ResourceMemory: *resource.NewQuantity(256<<20, resource.BinarySI),
+				},
 			},
 			SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: new(false),
@@ -161,7 +168,10 @@ func (w *workload) pod() corev1.PodSpec {
 func ofPod() []corev1.EnvVar {
 	name := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}
 	namespace := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}
-	memory := &corev1.ResourceFieldSelector{Resource: "limits.memory", Divisor: *resource.NewQuantity(1, resource.DecimalSI)}
+	memory := &corev1.ResourceFieldSelector{
+		Resource: "limits.memory",
+		Divisor:  *resource.NewQuantity(1, resource.DecimalSI),
+	}
 	return []corev1.EnvVar{
 		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: name}},
 		{Name: "POD_NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: namespace}},

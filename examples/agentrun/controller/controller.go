@@ -126,7 +126,12 @@ const leadDelay = 10 * time.Second
 // New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	o.Workers = cmp.Or(o.Workers, 4)
-	c := &Controller{options: o, metrics: m.Controller("agentrun"), secrets: new(redact.SecretValues), synced: make(chan struct{})}
+	c := &Controller{
+		options: o,
+		metrics: m.Controller("agentrun"),
+		secrets: new(redact.SecretValues),
+		synced:  make(chan struct{}),
+	}
 	c.measured = c.metrics.Runs()
 	c.backoff = newBackoff()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, c.backoff)
@@ -150,10 +155,12 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		}
 		return each
 	}
-	if c.cluster, err = kubernetes.NewForConfig(limited()); err != nil {
+	c.cluster, err = kubernetes.NewForConfig(limited())
+	if err != nil {
 		return nil, err
 	}
-	if c.runs, err = client.New(limited()); err != nil {
+	c.runs, err = client.New(limited())
+	if err != nil {
 		return nil, err
 	}
 	c.status = status.ForResource(c.runs)
@@ -163,7 +170,8 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.status.OnCommit = c.metrics.StatusWrites()
 
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	err = v1alpha1.AddToScheme(scheme)
+	if err != nil {
 		return nil, err
 	}
 	o.Events.Scheme = scheme
@@ -220,7 +228,8 @@ func (c *Controller) Start(ctx context.Context) error {
 			})
 		}
 		caches.Go(func() {
-			if filling.Wait(); ctx.Err() == nil {
+			filling.Wait()
+			if ctx.Err() == nil {
 				close(c.synced)
 			}
 		})
@@ -304,8 +313,12 @@ func (c *Controller) lead(leading, holding context.Context) {
 func (c *Controller) work(leading, ctx context.Context) {
 	// controller-runtime's names, so that one log query finds the reconciles of
 	// all controllers.
-	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues(
-		"controller", "agentrun", "controllerGroup", v1alpha1.GroupVersion().Group, "controllerKind", "AgentRun"))
+	log := logr.FromContextOrDiscard(ctx).WithValues(
+		"controller", "agentrun",
+		"controllerGroup", v1alpha1.GroupVersion().Group,
+		"controllerKind", "AgentRun",
+	)
+	ctx = logr.NewContext(ctx, log)
 	for {
 		key, shutdown := c.queue.Get()
 		if shutdown {
@@ -351,14 +364,20 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 }
 
 // reconcile makes one attempt at one run, and traces, measures and logs it.
-func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
-	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
+func (c *Controller) reconcile(
+	ctx context.Context, key types.NamespacedName,
+) (after time.Duration, err error) {
+	log := logr.FromContextOrDiscard(ctx).
+		WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), attemptTimeout)
 	defer cancel()
 	defer recoverPanic(log, &err) // after the others, which note the panic
 	var result metrics.Result
-	ctx, attempt := c.metrics.BeginSpan(ctx, c.options.Tracer, "reconcile AgentRun", trace.WithAttributes(
-		attribute.String("k8s.namespace.name", key.Namespace), attribute.String("agentrun.name", key.Name)))
+	named := trace.WithAttributes(
+		attribute.String("k8s.namespace.name", key.Namespace),
+		attribute.String("agentrun.name", key.Name),
+	)
+	ctx, attempt := c.metrics.BeginSpan(ctx, c.options.Tracer, "reconcile AgentRun", named)
 	defer attempt.End(ctx, &result)
 
 	after, err = c.step(ctx, key)
@@ -366,7 +385,8 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	switch {
 	case isOvertaken(err) && c.queue.NumRequeues(key) < overtakenLimit:
 		result = metrics.Requeue
-		logr.FromContextOrDiscard(ctx).V(1).Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))
+		logr.FromContextOrDiscard(ctx).V(1).
+			Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))
 	case err != nil:
 		public := errors.New(c.public(err.Error()))
 		logr.FromContextOrDiscard(ctx).Error(public, "Reconcile failed", "result", result.String())
@@ -383,7 +403,8 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 func (c *Controller) ReleaseHolds(ctx context.Context) (released int, err error) {
 	for _, s := range c.scopes {
 		report, failed := s.holds.ReleaseAll(ctx)
-		released, err = released+report.Released, errors.Join(err, failed)
+		released += report.Released
+		err = errors.Join(err, failed)
 	}
 	return released, err
 }

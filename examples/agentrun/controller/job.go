@@ -34,7 +34,8 @@ const mostSpec = 1 << 20
 // the schema, and a name that is wrong would otherwise be waited for.
 func checkSpec(spec *v1alpha1.AgentRunSpec) error {
 	if _, found := spec.Parameters["prompt"]; found {
-		const text = "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef"
+		const text = "spec.parameters[prompt] is not accepted: " +
+			"put the prompt into a Secret and name it in spec.secretRef"
 		return &failure{events.InvalidSpec, text}
 	}
 	at := field.NewPath("spec")

@@ -244,7 +244,8 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
 	refused := isTooLarge(err) || apierrors.IsInvalid(err)
 	if refused && shorten(a.run) {
-		logr.FromContextOrDiscard(ctx).Error(a.masked(ctx, err), "The status was refused, trying without its text")
+		log := logr.FromContextOrDiscard(ctx)
+		log.Error(a.masked(ctx, err), "The status was refused, trying without its text")
 		did, err = a.status.Commit(ctx, a.before, a.run, a.facts)
 	}
 	switch {

@@ -131,7 +131,8 @@ func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (statu
 		switch {
 		case lacksPods(run, f, now):
 			name := run.Status.JobRef.Name
-			const text = "Job %s has started and has no pod, which a quota or pod security may refuse: kubectl describe job %s"
+			const text = "Job %s has started and has no pod, which a quota or pod security may refuse: " +
+				"kubectl describe job %s"
 			failed = &failure{reasonNoPods, fmt.Sprintf(text, name, name)}
 			setDegraded(run, reasonNoPods, failed.Error(), now)
 		case !f.StartedAt.IsZero():
