@@ -198,11 +198,14 @@ mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if 
 	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
 
 .PHONY: mutate-core
-mutate-core: ## Change each decision of status' and jobgc's cores (EVERY=n: each nth); fails if search and scenes miss one unlisted (hours)
+mutate-core: ## Change each decision of three cores (EVERY=n: each nth); fails if search and scenes miss one unlisted (hours)
 	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
 		-files change.go,merge.go,conditionstostore.go,writes.go,unkept.go,truncated.go -runs '^TestScenes,^TestSearch'
 	cd internal/tools && go run ./mutate -dir ../../jobgc -every $(or $(EVERY),1) -survivors mutate/jobgc.txt \
 		-files machine.go,find.go,create.go,release.go,decide.go,past.go -runs '^TestSearch,^TestScenes'
+	cd internal/tools && go run ./mutate -dir ../../events -every $(or $(EVERY),1) -survivors mutate/events.txt \
+		-files book.go,series.go,draft.go,room.go,namespace.go,object.go,write.go,route.go,losses.go,limiter.go,queue.go,instant.go \
+		-runs '^TestScenes,^TestSearch'
 
 ##@ Measure
 .PHONY: bench
