@@ -32,7 +32,7 @@ func (r *Recorder) run(ctx context.Context, log logr.Logger, done func() bool) {
 }
 
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
-	call := &line{parent: ctx, request: ctx, hangUp: func() {}}
+	call := &line{request: ctx, hangUp: func() {}}
 	defer func() { call.hangUp() }()
 	for {
 		var w *write
@@ -50,15 +50,14 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 
 // A line is how a worker makes requests, one after another.
 type line struct {
-	parent  context.Context //nolint:containedctx // of one call of work
 	once    noretry.Guard   // the caps count requests, and the Recorder waits by itself
 	request context.Context //nolint:containedctx // of several requests
 	hangUp  context.CancelFunc
 	until   instant // the deadline of request
 }
 
-// begin returns the context of a request, with its deadline.
-func (l *line) begin(now instant, isTrial bool) context.Context {
+// begin returns the context of a request of a worker, with its deadline.
+func (l *line) begin(worker context.Context, now instant, isTrial bool) context.Context {
 	limit := quickTime
 	if isTrial {
 		limit = trialTime
@@ -67,7 +66,7 @@ func (l *line) begin(now instant, isTrial bool) context.Context {
 	if left < limit || left > 2*limit || l.request.Err() != nil {
 		l.hangUp()
 		l.until = now.add(limit + spareTime)
-		request, cancel := context.WithTimeout(l.parent, limit+spareTime)
+		request, cancel := context.WithTimeout(worker, limit+spareTime)
 		l.hangUp = cancel
 		l.request = l.once.Context(request, cancel)
 	}
@@ -109,7 +108,7 @@ func (r *Recorder) sleep(now, until instant) {
 func (r *Recorder) attempt(ctx context.Context, call *line, log logr.Logger, w *write) {
 	req := r.request(w, w.begun)
 	r.redact(req.event)
-	a, err := r.ask(call.begin(r.now(), w.isTrial), req)
+	a, err := r.ask(call.begin(ctx, r.now(), w.isTrial), req)
 	switch {
 	case err != nil:
 		a = answer{reply: rejected, why: err.Error()}

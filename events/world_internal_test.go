@@ -146,6 +146,7 @@ func (w *world) end(req *write, got response, each func(*write, response)) {
 // logLosses logs what is due. It returns when more is.
 func (w *world) logLosses() instant {
 	lines, next := w.losses.unlogged(w.now, w.closed)
+	slices.SortFunc(lines, func(a, b loss) int { return cmp.Compare(a.cause, b.cause) })
 	for _, l := range lines {
 		w.logged = append(w.logged, fmt.Sprintf("%s %s %d, %d in all: %s", shown(w.now), l.cause, l.unlogged, l.total, l.detail))
 	}
