@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -64,7 +64,7 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	// controller-runtime's metrics, on its server with its TLS, authorization
 	// and port. Nothing is registered in a global variable, so that a process
 	// may run a second manager.
-	endpoint, err := prom.New(prom.Options{Gatherers: []prometheus.Gatherer{ctrlmetrics.Registry}}) // +manager
+	endpoint, err := prom.New(prom.Options{Gatherers: []prometheus.Gatherer{crmetrics.Registry}}) // +manager
 	if err != nil {
 		return err
 	}

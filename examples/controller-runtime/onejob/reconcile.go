@@ -75,14 +75,16 @@ func enter(task *v1.Task, found jobgc.Observation) {
 }
 
 func newJob(task *v1.Task) *batchv1.Job {
+	owner := *metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))
+	container := corev1.Container{Name: "task", Image: task.Spec.Image, Command: task.Spec.Command}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       task.Namespace,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{{Name: "task", Image: task.Spec.Image, Command: task.Spec.Command}},
+			Containers:    []corev1.Container{container},
 		}}},
 	}
 }

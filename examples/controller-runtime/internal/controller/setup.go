@@ -54,7 +54,9 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}) // +jobgc
+	// How long Jobs stay is this controller's own choice.
+	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, keep) // +jobgc
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +65,20 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	writer := status.ForClient(patchWith(c))                                   // +status
 	writer.Owned, writer.OnCommit = []string{"Ready"}, measured.StatusWrites() // +status
 
+	reconciler := &TaskReconciler{
+		Client:  c,
+		Live:    mgr.GetAPIReader(),
+		Events:  recorder,
+		Jobs:    guard,
+		Metrics: measured,
+		Runs:    measured.Runs(),
+		Writer:  writer,
+	}
 	return recorder, ctrl.NewControllerManagedBy(mgr).
 		For(&v1.Task{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(&batchv1.Job{}).
 		Named("task").
-		Complete(&TaskReconciler{Client: c, Live: mgr.GetAPIReader(), Events: recorder, Jobs: guard, Metrics: measured, Runs: measured.Runs(), Writer: writer})
+		Complete(reconciler)
 }
 
 // patchWith returns a function that sends the patches of a status.Writer with

@@ -34,25 +34,30 @@ func facts(task *v1.Task, found jobgc.Observation) status.Facts {
 // enter puts the Task into the phase that its Job is in, and its condition with
 // it. A final phase stays.
 func enter(task *v1.Task, found jobgc.Observation) {
-	phase, reason, message := v1.Pending, "WaitingForJob", ""
+	phase := v1.Pending
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "WaitingForJob"}
 	switch {
 	case task.Done():
 		return
 	case found.Lost():
-		phase, reason, message = v1.Failed, "JobLost", found.Message
+		phase = v1.Failed
+		ready.Reason = "JobLost"
+		ready.Message = found.Message
 	case found.State == jobgc.Finished:
-		phase, reason, message = string(found.Outcome), "Job"+string(found.Outcome), found.Message
+		phase = string(found.Outcome)
+		ready.Reason = "Job" + string(found.Outcome)
+		ready.Message = found.Message
 	case found.State == jobgc.Pending && task.Status.Phase != "":
 		return
 	case !found.StartedAt.IsZero():
-		phase, reason = v1.Running, "JobRunning"
+		phase = v1.Running
+		ready.Reason = "JobRunning"
 	}
-	ready := metav1.ConditionFalse
 	if phase == v1.Succeeded {
-		ready = metav1.ConditionTrue
+		ready.Status = metav1.ConditionTrue
 	}
 	task.Status.Phase = phase
-	status.SetCondition(&task.Status.Conditions, metav1.Condition{Type: "Ready", Status: ready, Reason: reason, Message: message}, time.Now())
+	status.SetCondition(&task.Status.Conditions, ready, time.Now())
 }
 
 // hinder records what keeps the Task from going on. A conflict is not recorded,
@@ -71,10 +76,12 @@ func hinder(task *v1.Task, err error) {
 // newJob is the Job of a Task. Its name and its TTL are set by jobgc.
 func newJob(task *v1.Task) *batchv1.Job {
 	var retries int32
+	owner := *metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))
+	container := corev1.Container{Name: "task", Image: task.Spec.Image, Command: task.Spec.Command}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       task.Namespace,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: &retries,
@@ -82,7 +89,7 @@ func newJob(task *v1.Task) *batchv1.Job {
 				ObjectMeta: metav1.ObjectMeta{Annotations: task.Spec.PodAnnotations},
 				Spec: corev1.PodSpec{
 					RestartPolicy: corev1.RestartPolicyNever,
-					Containers:    []corev1.Container{{Name: "task", Image: task.Spec.Image, Command: task.Spec.Command}},
+					Containers:    []corev1.Container{container},
 				},
 			},
 		},

@@ -73,8 +73,7 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	_, failed := r.Writer.Commit(ctx, before, task, facts(task, found)) // +status
 	err = errors.Join(err, failed)
 	if err == nil && task.Done() && !before.Done() && found.Lost() {
-		r.Runs.JobMissing()                                                                         // +metrics
-		r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Step", "%s", found.Message) // +events
+		r.reportLost(task, found.Message)
 	}
 	r.Events.Failure(task, err)                                    // +events
 	result = metrics.Classify(err, found.After, events.IsTerminal) // +metrics
@@ -82,4 +81,10 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 		return ctrl.Result{}, err // a delay is not used with an error
 	}
 	return ctrl.Result{RequeueAfter: found.After}, nil
+}
+
+// reportLost counts a lost Job and records an Event.
+func (r *TaskReconciler) reportLost(task *v1.Task, message string) {
+	r.Runs.JobMissing()                                                                   // +metrics
+	r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Step", "%s", message) // +events
 }
