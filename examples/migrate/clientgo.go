@@ -15,7 +15,10 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-func clientGoBefore(ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme, reconcile func(record.EventRecorder)) {
+func clientGoBefore(
+	ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme,
+	reconcile func(record.EventRecorder),
+) {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: cs.CoreV1().Events("")})
@@ -23,7 +26,10 @@ func clientGoBefore(ctx context.Context, cs kubernetes.Interface, scheme *runtim
 	reconcile(recorder)
 }
 
-func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme, run func(context.Context, record.EventRecorder) error) error {
+func clientGoAfter(
+	ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme,
+	run func(context.Context, record.EventRecorder) error,
+) error {
 	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 	recorder, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
 	if err != nil {
@@ -35,5 +41,7 @@ func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime
 }
 
 func clientGoLater(recorder events.Emitter, run *Run, err error) {
-	recorder.Failure(run, err) // at the end of each reconcile, in place of the calls on failure; nil records the recovery
+	// At the end of each reconcile, in place of the calls on failure. Nil records
+	// the recovery.
+	recorder.Failure(run, err)
 }

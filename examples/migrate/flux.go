@@ -41,7 +41,9 @@ func newConditionsWriter(c client.Client) status.Writer {
 
 func fluxAfter(ctx context.Context, w status.Writer, run *Run, failed error) error {
 	before := run.DeepCopy()
-	group := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "done"}}
+	group := []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "done"},
+	}
 	if failed != nil {
 		group = []metav1.Condition{
 			{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Failed", Message: failed.Error()},

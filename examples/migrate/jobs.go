@@ -45,7 +45,9 @@ func jobsBefore(ctx context.Context, clients kubernetes.Interface, run *Run) (ph
 	return "Running", nil
 }
 
-func jobsAfter(ctx context.Context, guard *jobgc.Guard, live client.Reader, run *Run) (phase string, err error) {
+func jobsAfter(
+	ctx context.Context, guard *jobgc.Guard, live client.Reader, run *Run,
+) (phase string, err error) {
 	ref, found, err := guard.Step(ctx, jobgc.Request{
 		Owner: run, Ref: run.Status.Job, Done: done(run), Name: jobName(run),
 		Job: func() (*batchv1.Job, error) { return newJob(run), nil },

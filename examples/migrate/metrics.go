@@ -32,7 +32,10 @@ type measured struct {
 }
 
 func metricsBefore() *measured {
-	missing := prometheus.NewCounter(prometheus.CounterOpts{Name: "agentrun_missing_jobs_total", Help: "Jobs that were gone."})
+	missing := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "agentrun_missing_jobs_total",
+		Help: "Jobs that were gone.",
+	})
 	ctrlmetrics.Registry.MustRegister(missing)
 	return &measured{missing: missing}
 }
@@ -55,16 +58,27 @@ func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
 	res, err := r.reconcile(ctx, req)
-	terminal := func(err error) bool { return errors.Is(err, reconcile.TerminalError(nil)) || events.IsTerminal(err) }
-	result = metrics.Classify(err, res.RequeueAfter, terminal)
+	result = metrics.Classify(err, res.RequeueAfter, isTerminal)
 	return res, err
 }
 
+func isTerminal(err error) bool {
+	return errors.Is(err, reconcile.TerminalError(nil)) || events.IsTerminal(err)
+}
+
+type (
+	rateLimiter  = workqueue.TypedRateLimiter[ctrl.Request]
+	requestQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+)
+
 // measuredQueue is the NewQueue of a controller's Options, as the documentation
 // of kube.QueueProvider shows it.
-func measuredQueue(m *metrics.Metrics) func(string, workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+func measuredQueue(m *metrics.Metrics) func(string, rateLimiter) requestQueue {
 	queues := kube.QueueProvider(m)
-	return func(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
-		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter, o.MetricProvider = limiter, queues })
+	return func(name string, limiter rateLimiter) requestQueue {
+		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
+			o.RateLimiter = limiter
+			o.MetricProvider = queues
+		})
 	}
 }

@@ -53,7 +53,11 @@ func patchWith(c client.Client) status.PatchFunc {
 }
 
 func setStatusAfter(ctx context.Context, w status.Writer, run *Run, phase string) error {
-	progress := map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}
+	progress := map[string]status.Progress{
+		"Running":   status.Running,
+		"Succeeded": status.Done,
+		"Failed":    status.Done,
+	}
 
 	before := run.DeepCopy()
 	run.Status.Phase = phase
