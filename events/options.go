@@ -50,8 +50,8 @@ type Options struct {
 	TotalWritesPerSecond float64
 	// MaxObjects bounds the objects that are remembered. During an outage an
 	// object takes 1 KiB with one short note that waits and 5 KiB with 8 of
-	// them. With notes of 4 KiB and annotations of 8 KiB it takes 125 KiB, which
-	// is the most. When MaxObjects is reached, an object about which no
+	// them. With notes of 4 KiB and annotations of 8 KiB it takes 125 KiB,
+	// which is the most. When MaxObjects is reached, an object about which no
 	// first Event waits makes room, chosen at random. A first Warning takes the
 	// place of a first Normal. Objects that wait for failing namespaces take at
 	// most half of the room. Zero means 8192. An evicted object loses its
@@ -66,9 +66,9 @@ type Options struct {
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written, and errors of the API
 	// server before they are logged. It must be safe for concurrent use and is
-	// never called with more than 4 KiB. If it panics, or does not return within
-	// a second, a line that reports this replaces the text, and nothing else
-	// waits. Reasons, actions and keys are written unchanged. Zero means
+	// never called with more than 4 KiB. If it panics, or does not return
+	// within a second, a line that reports this replaces the text, and nothing
+	// else waits. Reasons, actions and keys are written unchanged. Zero means
 	// redact.Text. To mask what a reconcile reads from Secrets as well, set the
 	// Redact method of a redact.SecretValues.
 	Redact func(string) string
