@@ -32,8 +32,14 @@ type runStatus struct {
 
 func newRun() *run {
 	return &run{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "agents.example.com/v1", Kind: "AgentRun"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "hello", UID: "7", ResourceVersion: "41", Generation: 1},
+		TypeMeta: metav1.TypeMeta{APIVersion: "agents.example.com/v1", Kind: "AgentRun"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       "default",
+			Name:            "hello",
+			UID:             "7",
+			ResourceVersion: "41",
+			Generation:      1,
+		},
 	}
 }
 
@@ -51,10 +57,11 @@ func (r *run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 type fakeJobs map[string]*batchv1.Job
 
 func (f fakeJobs) Get(_ context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
-	if job, found := f[name]; found {
-		return job, nil
+	job, found := f[name]
+	if !found {
+		return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
 	}
-	return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
+	return job, nil
 }
 
 // fakeEvents replaces clientset.CoreV1().Events(namespace) and keeps the last
@@ -64,12 +71,17 @@ type fakeEvents struct {
 	last   *corev1.Event
 }
 
-func (f *fakeEvents) Create(_ context.Context, e *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
-	f.writes, f.last = f.writes+1, e
+func (f *fakeEvents) Create(
+	_ context.Context, e *corev1.Event, _ metav1.CreateOptions,
+) (*corev1.Event, error) {
+	f.writes++
+	f.last = e
 	return e, nil
 }
 
-func (f *fakeEvents) Patch(_ context.Context, _ string, _ types.PatchType, patch []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Event, error) {
+func (f *fakeEvents) Patch(
+	_ context.Context, _ string, _ types.PatchType, patch []byte, _ metav1.PatchOptions, _ ...string,
+) (*corev1.Event, error) {
 	f.writes++
 	return f.last, json.Unmarshal(patch, f.last)
 }
@@ -77,6 +89,7 @@ func (f *fakeEvents) Patch(_ context.Context, _ string, _ types.PatchType, patch
 // newDeployment is a workload as charts render it.
 func newDeployment(replicas int32) *appsv1.Deployment {
 	labels := map[string]string{"app": "agents"}
+	container := corev1.Container{Name: "agents", Image: "example.com/agents:1"}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agents"},
@@ -85,7 +98,7 @@ func newDeployment(replicas int32) *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "agents", Image: "example.com/agents:1"}}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{container}},
 			},
 		},
 	}

@@ -25,8 +25,16 @@ import (
 
 func main() {
 	ctx := context.Background()
-	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics, helloRollout} {
-		if err := show(ctx, os.Stdout); err != nil {
+	shows := []func(context.Context, io.Writer) error{
+		helloStatus,
+		helloEvents,
+		helloJobGC,
+		helloMetrics,
+		helloRollout,
+	}
+	for _, show := range shows {
+		err := show(ctx, os.Stdout)
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "hello:", err)
 			os.Exit(1)
 		}
@@ -36,14 +44,16 @@ func main() {
 // helloStatus makes one patch for the whole status, pinned to the version that
 // was read. It makes none if nothing changed.
 func helloStatus(_ context.Context, out io.Writer) error {
-	before, now := newRun(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	running := status.Facts{Progress: status.Running}
+	before := newRun()
 	run := before.DeepCopy()
 	run.Status.Phase = "Running"
-	patch, err := status.Patch(before, run, status.Facts{Progress: status.Running}, now)
+	patch, err := status.Patch(before, run, running, now)
 	if err != nil {
 		return err
 	}
-	again, err := status.Patch(run, run.DeepCopy(), status.Facts{Progress: status.Running}, now.Add(time.Minute))
+	again, err := status.Patch(run, run.DeepCopy(), running, now.Add(time.Minute))
 	fmt.Fprintf(out, "status    the run starts   %s\n", patch)
 	fmt.Fprintf(out, "status    a minute later   %d bytes: nothing changed, nothing is written\n", len(again))
 	return err
@@ -53,7 +63,8 @@ func helloStatus(_ context.Context, out io.Writer) error {
 // and without the password.
 func helloEvents(ctx context.Context, out io.Writer) error {
 	fake := new(fakeEvents)
-	sink := events.NewCoreSink(func(string) *fakeEvents { return fake }) // events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	// In a controller: events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events).
+	sink := events.NewCoreSink(func(string) *fakeEvents { return fake })
 	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{})
 	if err != nil {
 		return err
@@ -62,20 +73,23 @@ func helloEvents(ctx context.Context, out io.Writer) error {
 	for range 1000 {
 		rec.Failure(run, errors.New("dial postgres://agent:hunter2@db/runs: connection refused"))
 	}
-	if err := rec.Flush(ctx); err != nil { // a controller runs rec.Start(ctx), which also flushes at its end
+	err = rec.Flush(ctx) // a controller runs rec.Start(ctx), which also flushes at its end
+	if err != nil {
 		return err
 	}
 	e := fake.last
-	fmt.Fprintf(out, "events    1000 failures    %d write: %s %s x%d %q\n", fake.writes, e.Type, e.Reason, e.Count, e.Message)
+	fmt.Fprintf(out, "events    1000 failures    %d write: %s %s x%d %q\n",
+		fake.writes, e.Type, e.Reason, e.Count, e.Message)
 	return nil
 }
 
 // helloJobGC inspects a finished Job and a missing one. A Job is missing only
 // with proof.
 func helloJobGC(ctx context.Context, out io.Writer) error {
+	complete := batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"}
 	jobs := fakeJobs{"agent-1": {
 		ObjectMeta: metav1.ObjectMeta{Name: "agent-1", UID: "1"},
-		Status:     batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True"}}},
+		Status:     batchv1.JobStatus{Conditions: []batchv1.JobCondition{complete}},
 	}}
 	for _, name := range []string{"agent-1", "agent-2"} {
 		f, err := jobgc.Inspect(ctx, jobs, jobgc.Ref{Name: name, UID: "1"})
@@ -122,7 +136,9 @@ func helloRollout(_ context.Context, out io.Writer) error {
 	}
 	pods, stable := canary.Counts(20)
 	_, err = rollout.Render(deployment, true, rollout.Options{Steps: []rollout.Step{rollout.PauseManual()}})
-	fmt.Fprintf(out, "rollout   off and on       the same Deployment: %t; a %s that pauses at %d new and %d old pods\n", off == deployment, canary.Kind, pods, stable)
+	fmt.Fprintf(out, "rollout   off and on       "+
+		"the same Deployment: %t; a %s that pauses at %d new and %d old pods\n",
+		off == deployment, canary.Kind, pods, stable)
 	fmt.Fprintf(out, "rollout   a pause alone    %v\n", err)
 	return nil
 }

@@ -32,11 +32,15 @@ type fakeCounter struct {
 	name string
 }
 
-func (*fakeMeter) Int64ObservableCounter(name string, _ ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+func (*fakeMeter) Int64ObservableCounter(
+	name string, _ ...metric.Int64ObservableCounterOption,
+) (metric.Int64ObservableCounter, error) {
 	return &fakeCounter{name: name}, nil
 }
 
-func (f *fakeMeter) RegisterCallback(collect metric.Callback, _ ...metric.Observable) (metric.Registration, error) {
+func (f *fakeMeter) RegisterCallback(
+	collect metric.Callback, _ ...metric.Observable,
+) (metric.Registration, error) {
 	f.collect = collect
 	return noop.Registration{}, nil
 }

@@ -110,7 +110,11 @@ func split(data []byte) [][]byte {
 // with or without something behind them.
 func separates(line []byte) bool {
 	for _, mark := range []string{"---", "..."} {
-		if rest, ok := bytes.CutPrefix(line, []byte(mark)); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
+		rest, ok := bytes.CutPrefix(line, []byte(mark))
+		if !ok {
+			continue
+		}
+		if len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n") {
 			return true
 		}
 	}

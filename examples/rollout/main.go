@@ -106,21 +106,27 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 		f.PrintDefaults()
 	}
 	var steps, surge, unavailable string
-	f.StringVar(&c.values, "values", "", "chart values to take progressiveDelivery.{enabled,canarySteps} from")
+	f.StringVar(&c.values, "values", "",
+		"chart values to take progressiveDelivery.{enabled,canarySteps} from")
 	f.StringVar(&steps, "steps", "", `canary steps as JSON (default [{"setWeight":20},{"pause":{}}])`)
 	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
-	f.StringVar(&unavailable, "max-unavailable", "", "pods less than replicas, a number or percentage (default 0)")
-	f.BoolVar(&c.options.ProgressDeadlineAbort, "abort-on-deadline", false, "go back when the new version is not ready in time")
+	f.StringVar(&unavailable, "max-unavailable", "",
+		"pods less than replicas, a number or percentage (default 0)")
+	f.BoolVar(&c.options.ProgressDeadlineAbort, "abort-on-deadline", false,
+		"go back when the new version is not ready in time")
 	f.StringVar(&c.options.InstanceID, "instance-id", "", "instance ID of the controller")
-	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false, "leave replicas to a HorizontalPodAutoscaler")
+	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false,
+		"leave replicas to a HorizontalPodAutoscaler")
 	f.BoolVar(&c.migrate, "plan", false, "print the plan that replaces a live Deployment by its Rollout")
 	f.BoolVar(&c.rollback, "rollback", false, "print the plan that replaces a live Rollout by its Deployment")
 	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false,
 		"with -rollback, take a Deployment of other images or containers, and a Rollout that is not healthy")
 	f.StringVar(&c.plan.FieldManager, "field-manager", "",
 		"of a plan, who applies the new workload (default the manager that applies the live one)")
-	f.StringVar(&c.plan.Context, "context", "", "of a plan, the kubectl context of the cluster (default the current one)")
-	if err := f.Parse(args); err != nil {
+	f.StringVar(&c.plan.Context, "context", "",
+		"of a plan, the kubectl context of the cluster (default the current one)")
+	err := f.Parse(args)
+	if err != nil {
 		return c, err
 	}
 	c.files = f.Args()
@@ -143,7 +149,8 @@ func (c *call) load() (problems []string) {
 			problems = append(problems, err.Error())
 		}
 		s, errs := settings.FromValues(values["progressiveDelivery"])
-		c.enabled, c.options.Steps = s.Enabled, s.Options.Steps
+		c.enabled = s.Enabled
+		c.options.Steps = s.Options.Steps
 		for _, e := range errs {
 			problems = append(problems, c.values+": "+e.Error())
 		}
@@ -161,8 +168,10 @@ func (c *call) readSteps(steps string) error {
 	}
 	s, errs := settings.FromValues(map[string]any{"canarySteps": list})
 	c.options.Steps = s.Options.Steps
-	if err := errs.ToAggregate(); err != nil {
-		return fmt.Errorf("-steps: %s", strings.ReplaceAll(err.Error(), "progressiveDelivery.canarySteps", "steps"))
+	err := errs.ToAggregate()
+	if err != nil {
+		text := strings.ReplaceAll(err.Error(), "progressiveDelivery.canarySteps", "steps")
+		return fmt.Errorf("-steps: %s", text)
 	}
 	return nil
 }

@@ -108,21 +108,30 @@ func plans(c *call, docs []*document) result {
 	} else {
 		for i := range in.deployments {
 			live := &in.deployments[i]
-			to, errs := rollout.Convert(live, c.options)
-			var p plan.Plan
-			if len(errs) == 0 {
-				p, errs = plan.Migration(live, to, in.others, c.plan)
-			}
+			p, errs := c.migration(live, in.others)
 			write("Deployment "+live.Name, p, errs)
 		}
 	}
 	if len(scripts) == 0 {
-		problems = []string{"rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"}
+		const text = "rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"
+		problems = []string{text}
 	}
 	if len(scripts) > 1 {
-		problems = append(problems, "rollout: -plan: a plan is for one workload; pass one live object at a time")
+		const text = "rollout: -plan: a plan is for one workload; pass one live object at a time"
+		problems = append(problems, text)
 	}
 	return result{out: strings.Join(scripts, ""), problems: problems, warnings: warnings}
+}
+
+// migration is the plan that replaces live by its Rollout.
+func (c *call) migration(
+	live *appsv1.Deployment, others []unstructured.Unstructured,
+) (plan.Plan, field.ErrorList) {
+	to, errs := rollout.Convert(live, c.options)
+	if len(errs) > 0 {
+		return plan.Plan{}, errs
+	}
+	return plan.Migration(live, to, others, c.plan)
 }
 
 // deployment is the Deployment that a Rollout goes back to: the one with its

@@ -124,7 +124,8 @@ func decode[T any](d *document) (T, []string) {
 	var obj T
 	const want = "apps/v1"
 	if d.apiVersion != want {
-		return obj, []string{fmt.Sprintf("%s: apiVersion: %q is not accepted; want %s", d, d.apiVersion, want)}
+		problem := fmt.Sprintf("%s: apiVersion: %q is not accepted; want %s", d, d.apiVersion, want)
+		return obj, []string{problem}
 	}
 	if err := yaml.UnmarshalStrict(d.raw, &obj); err != nil {
 		return obj, []string{fmt.Sprintf("%s: %v", d, err)}

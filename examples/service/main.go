@@ -82,7 +82,8 @@ func serve(
 	if err != nil {
 		return err
 	}
-	meters, traces := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), sdktrace.NewTracerProvider()
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
+	traces := sdktrace.NewTracerProvider()
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
@@ -94,7 +95,8 @@ func serve(
 		IdleTimeout:       5 * time.Minute,
 	}
 
-	reporter, err := newReporter(cs, eventsClient, meters, traces) //nolint:contextcheck // a queue has no context
+	//nolint:contextcheck // a queue has no context
+	reporter, err := newReporter(cs, eventsClient, meters, traces)
 	if err != nil {
 		return err
 	}

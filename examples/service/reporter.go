@@ -56,12 +56,15 @@ func newReporter(
 	r := &reporter{metrics: m.Controller("reporter"), tracer: traces.Tracer("reporter")}
 	r.queue = kube.NewQueue(r.metrics, workqueue.DefaultTypedControllerRateLimiter[string]())
 	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
-	if r.events, err = events.New(sink, "service.example.com/reporter", events.Options{Scheme: scheme.Scheme, OnResult: r.metrics.Events()}); err != nil {
+	options := events.Options{Scheme: scheme.Scheme, OnResult: r.metrics.Events()}
+	r.events, err = events.New(sink, "service.example.com/reporter", options)
+	if err != nil {
 		return nil, err
 	}
 	r.jobs = batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	add := func(obj any) {
-		if key, err := cache.MetaNamespaceKeyFunc(obj); err == nil {
+		key, err := cache.MetaNamespaceKeyFunc(obj)
+		if err == nil {
 			r.queue.Add(key)
 		}
 	}
@@ -70,7 +73,12 @@ func newReporter(
 			add(is)
 		}
 	}
-	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: update, DeleteFunc: r.forget}); err != nil {
+	_, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    add,
+		UpdateFunc: update,
+		DeleteFunc: r.forget,
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r, nil

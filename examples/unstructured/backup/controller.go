@@ -47,7 +47,9 @@ type Controller struct {
 
 // New returns a Controller, which writes Events with eventsClient. It starts
 // nothing.
-func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metrics.Metrics) (*Controller, error) {
+func New(
+	dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metrics.Metrics,
+) (*Controller, error) {
 	c := &Controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
 	c.runs = c.metrics.Runs()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
@@ -64,12 +66,16 @@ func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metric
 	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 		return lister.Jobs(namespace).Get(name)
 	}
-	var err, ofEvents error
 	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
+	var err error
 	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, ofJobs, keep)
+	if err != nil {
+		return nil, err
+	}
 	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
-	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{OnResult: c.metrics.Events()}) // unstructured objects have their kind
-	if err = errors.Join(err, ofEvents); err != nil {
+	options := events.Options{OnResult: c.metrics.Events()} // no Scheme: unstructured objects have their kind
+	c.events, err = events.New(sink, "backups.example.org/controller", options)
+	if err != nil {
 		return nil, err
 	}
 	_, err = ofBackups.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -163,7 +169,9 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
+func (c *Controller) measured(
+	ctx context.Context, key types.NamespacedName,
+) (after time.Duration, err error) {
 	var result metrics.Result
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err = c.reconcile(ctx, key)
@@ -185,15 +193,10 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 // this controller: then jobgc reads live before it creates, Commit refuses to
 // write, and the queue tries again.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	item, found, err := c.stored.GetByKey(key.String())
+	u, found, err := c.copyOf(key)
 	if err != nil || !found {
 		return 0, err
 	}
-	cached, ok := item.(*unstructured.Unstructured)
-	if !ok {
-		return 0, fmt.Errorf("%s: the cache has a %T", key, item)
-	}
-	u := cached.DeepCopy()
 	for u.GetDeletionTimestamp() == nil {
 		before := u.DeepCopy()
 		found, failure := c.step(ctx, u)
@@ -205,9 +208,8 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
 		}
 		wrote := result == status.Written || result == status.Merged
-		if failure == nil && wrote && found.Lost() && !done(before) { // once: afterwards it is recorded
-			c.runs.JobMissing()
-			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Inspect", "%s", found.Message)
+		if failure == nil && wrote {
+			c.reportLost(before, u, found)
 		}
 		c.events.Failure(before, failure) // also if the status could not be written
 		if failure != nil || result == status.Unchanged || result == status.Gone {
@@ -215,6 +217,29 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		}
 	}
 	return 0, nil
+}
+
+// copyOf returns a copy of the Backup in the cache.
+func (c *Controller) copyOf(key types.NamespacedName) (u *unstructured.Unstructured, found bool, err error) {
+	item, found, err := c.stored.GetByKey(key.String())
+	if err != nil || !found {
+		return nil, false, err
+	}
+	cached, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return nil, false, fmt.Errorf("%s: the cache has a %T", key, item)
+	}
+	return cached.DeepCopy(), true, nil
+}
+
+// reportLost counts a lost Job and records an Event, once: afterwards before is
+// done.
+func (c *Controller) reportLost(before, u *unstructured.Unstructured, found jobgc.Observation) {
+	if !found.Lost() || done(before) {
+		return
+	}
+	c.runs.JobMissing()
+	c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Inspect", "%s", found.Message)
 }
 
 // step makes one change.

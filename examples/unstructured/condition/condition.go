@@ -40,7 +40,8 @@ import (
 // any age, also of an object that was deleted and recreated. The next reconcile
 // then sets the condition again.
 func Apply(
-	ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured, manager string, c metav1.Condition,
+	ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured, manager string,
+	c metav1.Condition,
 ) error {
 	conditions, err := conditionsOf(o)
 	if err != nil {
@@ -50,7 +51,8 @@ func Apply(
 	if !status.SetCondition(&conditions, c, time.Now()) {
 		return nil
 	}
-	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(apimeta.FindStatusCondition(conditions, c.Type))
+	changed := apimeta.FindStatusCondition(conditions, c.Type)
+	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(changed)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,8 @@ func Apply(
 		"status":   map[string]any{"conditions": []any{set}},
 	}}
 	apply.SetGroupVersionKind(o.GroupVersionKind())
-	_, err = client.ApplyStatus(ctx, o.GetName(), apply, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	options := metav1.ApplyOptions{FieldManager: manager, Force: true}
+	_, err = client.ApplyStatus(ctx, o.GetName(), apply, options)
 	return err
 }
 
