@@ -41,7 +41,5 @@ func clientGoAfter(
 }
 
 func clientGoLater(recorder events.Emitter, run *Run, err error) {
-	// At the end of each reconcile, in place of the calls on failure. Nil records
-	// the recovery.
-	recorder.Failure(run, err)
+	recorder.Failure(run, err) // in each reconcile, also with nil, in place of the calls on failure
 }

@@ -32,10 +32,8 @@ type measured struct {
 }
 
 func metricsBefore() *measured {
-	missing := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "agentrun_missing_jobs_total",
-		Help: "Jobs that were gone.",
-	})
+	opts := prometheus.CounterOpts{Name: "agentrun_missing_jobs_total", Help: "Jobs that were gone."}
+	missing := prometheus.NewCounter(opts)
 	ctrlmetrics.Registry.MustRegister(missing)
 	return &measured{missing: missing}
 }
@@ -58,12 +56,9 @@ func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
 	res, err := r.reconcile(ctx, req)
-	result = metrics.Classify(err, res.RequeueAfter, isTerminal)
+	final := func(e error) bool { return errors.Is(e, reconcile.TerminalError(nil)) || events.IsTerminal(e) }
+	result = metrics.Classify(err, res.RequeueAfter, final)
 	return res, err
-}
-
-func isTerminal(err error) bool {
-	return errors.Is(err, reconcile.TerminalError(nil)) || events.IsTerminal(err)
 }
 
 type (

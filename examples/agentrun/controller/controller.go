@@ -20,10 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/proompteng/controllerkit/events"
@@ -245,32 +243,6 @@ func (c *Controller) Start(ctx context.Context) error {
 			return nil
 		}
 		return c.options.Lead(ctx, c.lead)
-	})
-}
-
-// fill waits until the caches of s are filled, and reports whether they are.
-func (s *scope) fill(ctx context.Context) bool {
-	if !cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobs.HasSynced) {
-		return false
-	}
-	close(s.filled)
-	return true
-}
-
-// logUnfilled logs every ten seconds, until ctx ends, why the caches of s are
-// still empty, because informers retry without an error if no server answers.
-func (c *Controller) logUnfilled(ctx context.Context, s *scope) {
-	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		one := metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))}
-		_, err := c.runs(s.namespace).List(ctx, one)
-		if err == nil {
-			_, err = c.cluster.BatchV1().Jobs(s.namespace).List(ctx, one)
-		}
-		if err != nil && ctx.Err() == nil {
-			log := logr.FromContextOrDiscard(ctx).WithValues("namespace", s.namespace)
-			log.Error(errors.New(c.public(err.Error())), "Cannot fill the caches, retrying")
-		}
-		return false, nil
 	})
 }
 
