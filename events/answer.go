@@ -85,13 +85,15 @@ func isAny(err error, predicates ...func(error) bool) bool {
 
 // isOutage reports whether err concerns the whole server.
 func isOutage(err error) bool {
-	return isAny(err, apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsUnauthorized)
+	return isAny(err,
+		apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsUnauthorized)
 }
 
 // isRejection reports whether err says that the Event is not acceptable.
 func isRejection(err error) bool {
-	return isAny(err, apierrors.IsInvalid, apierrors.IsBadRequest, apierrors.IsMethodNotSupported, apierrors.IsNotAcceptable,
-		apierrors.IsUnsupportedMediaType, apierrors.IsRequestEntityTooLargeError)
+	return isAny(err,
+		apierrors.IsInvalid, apierrors.IsBadRequest, apierrors.IsMethodNotSupported,
+		apierrors.IsNotAcceptable, apierrors.IsUnsupportedMediaType, apierrors.IsRequestEntityTooLargeError)
 }
 
 func timedOut(err error) bool {
@@ -116,11 +118,11 @@ func apiStatus(err error) (s metav1.Status, ok bool) {
 // API group is not served.
 func notServed(err error) bool {
 	status, answered := apiStatus(err)
-	if !answered {
+	if !answered || !apierrors.IsNotFound(err) {
 		return false
 	}
 	nameless := status.Details.Kind == "events" && status.Details.Name == ""
-	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
+	return nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // explain says what to fix; its text is not redacted yet. The message of a

@@ -96,7 +96,8 @@ func classifyAPI(err error) (reason string, terminal bool) {
 		return Unavailable, false
 	}
 	if failed, ok := errtree.Find[net.Error](err); ok { // context.DeadlineExceeded is one
-		switch _, bare := failed.(syscall.Errno); { // of a file or a process; one of the network is within a net.OpError
+		_, bare := failed.(syscall.Errno) // of a file or a process; that of a network is in a net.OpError
+		switch {
 		case failed.Timeout():
 			return Timeout, false
 		case !bare:
@@ -118,7 +119,9 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Conflict, false
 	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout:
 		return Timeout, false
-	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
+	case metav1.StatusReasonTooManyRequests,
+		metav1.StatusReasonServiceUnavailable,
+		metav1.StatusReasonInternalError:
 		return Unavailable, false
 	default: // below
 	}
@@ -132,7 +135,9 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
 		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
 	}
-	unknown := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: s.Reason, Code: http.StatusConflict}}
+	unknown := &apierrors.StatusError{}
+	unknown.ErrStatus.Reason = s.Reason
+	unknown.ErrStatus.Code = http.StatusConflict
 	if reason, ok := byCode[s.Code]; ok && apierrors.IsConflict(unknown) {
 		s.Reason = reason
 		return classifyStatus(s)
@@ -148,7 +153,7 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 // API server answers, its singular from listers, and the kind itself from
 // controller-runtime's cache.
 func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
-	if d == nil || d.Name == "" || slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
+	if d == nil || d.Name == "" || slices.ContainsFunc(d.Causes, isForeign) {
 		return Unavailable, false
 	}
 	switch {
@@ -158,4 +163,9 @@ func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
 		return MissingConfigMap, true
 	}
 	return MissingDependency, true
+}
+
+// isForeign reports whether the cause says that no API server answered.
+func isForeign(c metav1.StatusCause) bool {
+	return c.Type == metav1.CauseTypeUnexpectedServerResponse
 }

@@ -98,7 +98,13 @@ func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 
 func (r *Recorder) recovered(obj runtime.Object) {
 	id, err := r.identify(obj)
-	c := call{regarding: obj, eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile, kind: recovery}
+	c := call{
+		regarding: obj,
+		eventtype: corev1.EventTypeNormal,
+		reason:    Recovered,
+		action:    reconcile,
+		kind:      recovery,
+	}
 	o := r.occurrence(&c, id)
 	r.locked(func() {
 		if r.isKnown(err) {

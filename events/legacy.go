@@ -26,6 +26,9 @@ func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messag
 }
 
 // AnnotatedEventf is [Recorder.AnnotatedEventf] without a related object.
-func (l *LegacyRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
-	(*Recorder)(l).AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
+func (l *LegacyRecorder) AnnotatedEventf(
+	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
+) {
+	r := (*Recorder)(l)
+	r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
 }

@@ -22,7 +22,9 @@ type limit struct {
 }
 
 // newLimiter returns a limiter that holds all its tokens.
-func (l limit) newLimiter() limiter { return limiter{rate.NewLimiter(rate.Every(l.interval), l.burst)} }
+func (l limit) newLimiter() limiter {
+	return limiter{rate.NewLimiter(rate.Every(l.interval), l.burst)}
+}
 
 // perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that
 // refills n a minute lets 2n-1 through in its first minute; one of (n+2)/2 that

@@ -30,7 +30,8 @@ func safely(f func()) {
 // no logger, so this goes to klog.
 func (e *engine) logHook(err error) {
 	safely(func() {
-		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong", "controller", e.controller)
+		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong",
+			"controller", e.controller)
 	})
 }
 
@@ -46,8 +47,10 @@ func (e *engine) logUnstarted() {
 		}
 	})
 	safely(func() {
-		klog.Background().Error(nil, "Nothing writes the recorded events: call RunWith, Start or Flush of the Recorder",
-			"controller", e.controller, "pending", pending, "lost", lost, "detail", strings.Join(details, "; "))
+		klog.Background().Error(nil,
+			"Nothing writes the recorded events: call RunWith, Start or Flush of the Recorder",
+			"controller", e.controller, "pending", pending, "lost", lost,
+			"detail", strings.Join(details, "; "))
 	})
 }
 

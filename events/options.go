@@ -116,10 +116,12 @@ func (o *Options) complete() error {
 		annotations = fmt.Errorf("events: Options.Annotations: %w", err)
 	}
 	if o.WritesPerMinute > maxWritesPerMinute {
-		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d", o.WritesPerMinute, maxWritesPerMinute)
+		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d",
+			o.WritesPerMinute, maxWritesPerMinute)
 	}
 	if o.Namespace != "default" && o.Namespace != "kube-system" {
-		noNamespace = fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace)
+		noNamespace = fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"",
+			o.Namespace)
 	}
 	return errors.Join(
 		positive("WritesPerMinute", &o.WritesPerMinute, 5), tooMany,
@@ -133,7 +135,8 @@ func (o *Options) complete() error {
 // positive replaces a zero option by its default.
 func positive[T int | float64 | time.Duration](name string, v *T, def T) error {
 	if !(*v >= 0) { //nolint:staticcheck // NaN is not below 0
-		return fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", name, *v)
+		return fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default",
+			name, *v)
 	}
 	*v = cmp.Or(*v, def)
 	return nil
@@ -147,6 +150,6 @@ func checkController(name string) error {
 	for i, p := range problems {
 		problems[i], _, _ = strings.Cut(p, " (e.g. ") // there its regular expressions begin
 	}
-	return fmt.Errorf("events: controller name %q: %s; want a qualified name such as agents.example.com/agentrun",
-		name, strings.Join(problems, "; "))
+	return fmt.Errorf("events: controller name %q: %s; "+
+		"want a qualified name such as agents.example.com/agentrun", name, strings.Join(problems, "; "))
 }

@@ -79,7 +79,9 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 // whose kind is unknown is left out. note is a format of package fmt; without
 // args only %% is replaced, by %. An event that cannot be recorded is counted
 // in [Stats] by its cause and logged.
-func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (r *Recorder) Eventf(
+	regarding, related runtime.Object, eventtype, reason, action, note string, args ...any,
+) {
 	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
@@ -89,7 +91,8 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, 
 // line, at most 1024 bytes. An event with more than 8 annotations, or with a
 // key that the API server refuses, is counted as LostRejected.
 func (r *Recorder) AnnotatedEventf(
-	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
+	regarding, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any,
 ) {
 	if r.off() {
 		return
@@ -180,7 +183,12 @@ func (r *Recorder) record(c *call, text string) {
 // code.
 func (r *Recorder) occurrence(c *call, id subject) occurrence {
 	return occurrence{
-		identity:    identity{controller: r.controller, eventtype: c.eventtype, reason: c.reason, action: c.action},
+		identity: identity{
+			controller: r.controller,
+			eventtype:  c.eventtype,
+			reason:     c.reason,
+			action:     c.action,
+		},
 		key:         id.key,
 		about:       r.aboutOf(c.regarding, c.related),
 		generation:  id.generation,
@@ -192,9 +200,9 @@ func (r *Recorder) occurrence(c *call, id subject) occurrence {
 
 // counted reports whether the book has counted o.
 func (r *Recorder) counted(o *occurrence) (ok bool) {
-	pick := rand.Uint64() //nolint:gosec // it chooses which object makes room, and nothing depends on who can guess it
+	pick := rand.Uint64() //nolint:gosec // of the object that makes room: no secret
 	r.locked(func() {
-		ok = r.book.record(r.now(), pick, o) // in the order of the calls, so no series ends before it begins
+		ok = r.book.record(r.now(), pick, o) // in the order of the calls: no series ends before it begins
 	})
 	return ok
 }
@@ -215,11 +223,13 @@ func (c *call) check() error {
 	isType := c.eventtype == corev1.EventTypeWarning || c.eventtype == corev1.EventTypeNormal
 	switch {
 	case !isType:
-		return fmt.Errorf("event type %.20q of reason %.40q is not accepted; want Normal or Warning", c.eventtype, c.reason)
+		return fmt.Errorf("event type %.20q of reason %.40q is not accepted; want Normal or Warning",
+			c.eventtype, c.reason)
 	case c.reason == "" || len(c.reason) > maxName:
 		return fmt.Errorf("reason %.40q has %d bytes; want 1 to %d", c.reason, len(c.reason), maxName)
 	case len(c.action) > maxName:
-		return fmt.Errorf("action %.40q of reason %.40q has %d bytes; want at most %d", c.action, c.reason, len(c.action), maxName)
+		return fmt.Errorf("action %.40q of reason %.40q has %d bytes; want at most %d",
+			c.action, c.reason, len(c.action), maxName)
 	}
 	return checkAnnotations(c.annotations)
 }
@@ -231,7 +241,8 @@ func checkAnnotations(annotations map[string]string) error {
 	for name := range annotations {
 		problems := validation.IsQualifiedName(strings.ToLower(name))
 		if len(problems) > 0 {
-			return fmt.Errorf("annotation key %.80q is not accepted; want a qualified name such as agents.example.com/run", name)
+			return fmt.Errorf("annotation key %.80q is not accepted; "+
+				"want a qualified name such as agents.example.com/run", name)
 		}
 	}
 	return nil

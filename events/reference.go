@@ -71,7 +71,13 @@ func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err er
 		gvk = known[0]
 	}
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
+	return corev1.ObjectReference{
+		APIVersion: apiVersion,
+		Kind:       kind,
+		Namespace:  m.GetNamespace(),
+		Name:       m.GetName(),
+		UID:        m.GetUID(),
+	}, nil
 }
 
 // aboutOf returns the other references of an Event. A related object that

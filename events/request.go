@@ -38,7 +38,12 @@ func (r *Recorder) request(w *write, now instant) *request {
 	at := func(i instant) metav1.MicroTime { return metav1.NewMicroTime(clock.Add(i.since(now))) }
 	ref := w.object.ref
 	last := eventsv1.EventSeries{Count: count32(w.count), LastObservedTime: at(w.seen)}
-	req := &request{core: w.core, namespace: w.object.namespace.name, name: eventName(ref.Name, w.number), series: last}
+	req := &request{
+		core:      w.core,
+		namespace: w.object.namespace.name,
+		name:      eventName(ref.Name, w.number),
+		series:    last,
+	}
 	if w.draft == nil {
 		first := time.Unix(0, w.number)
 		if req.series.LastObservedTime.Time.Before(first) { // the clock was set back
@@ -54,7 +59,11 @@ func (r *Recorder) request(w *write, now instant) *request {
 		maps.Copy(annotations, w.draft.annotations)
 	}
 	req.event = &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Name: req.name, Namespace: req.namespace, Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        req.name,
+			Namespace:   req.namespace,
+			Annotations: annotations,
+		},
 		EventTime:           at(w.since),
 		ReportingController: s.controller,
 		ReportingInstance:   r.o.Instance,
@@ -152,9 +161,8 @@ func (c *cleaner) clean(texts []string) []string {
 	}
 	cleaned := make(chan []string, 1)
 	go func() {
-		notes := notesOf(texts, c.redact)
-		c.running.Add(-1)
-		cleaned <- notes
+		defer c.running.Add(-1) // also if the redactor ends the goroutine
+		cleaned <- notesOf(texts, c.redact)
 	}()
 	late := time.NewTimer(cleanTime)
 	defer late.Stop()

@@ -121,29 +121,44 @@ func (b *book) open(obj *object, o *occurrence) *series {
 // leastUseful returns the index of the series of o that makes room for a new
 // series, or -1.
 func (o *object) leastUseful(forWarning bool) int {
-	silent := -1
-	normal := -1
+	silent := o.longestSilent()
+	if silent < 0 && forWarning {
+		return o.latestNormal()
+	}
+	return silent
+}
+
+// longestSilent returns the index of the series of o that has had no occurrence
+// for the longest time, of those of which no Event waits. It is -1 for none.
+func (o *object) longestSilent() int {
+	at := -1
 	for i, s := range o.series {
-		if s.state == writing {
+		if s.state == writing || s.waiting.draft != nil {
 			continue
 		}
-		if s.waiting.draft == nil {
-			if silent < 0 || s.waiting.seen < o.series[silent].waiting.seen {
-				silent = i
-			}
+		if at < 0 || s.waiting.seen < o.series[at].waiting.seen {
+			at = i
+		}
+	}
+	return at
+}
+
+// latestNormal returns the index of the series of o that had the latest
+// occurrence, of those of which a Normal waits. It is -1 for none.
+func (o *object) latestNormal() int {
+	at := -1
+	for i, s := range o.series {
+		if s.state == writing || s.waiting.draft == nil {
 			continue
 		}
 		if s.eventtype != corev1.EventTypeNormal || s.class() == firstWarning {
 			continue
 		}
-		if normal < 0 || s.waiting.seen > o.series[normal].waiting.seen {
-			normal = i
+		if at < 0 || s.waiting.seen > o.series[at].waiting.seen {
+			at = i
 		}
 	}
-	if silent < 0 && forWarning {
-		return normal
-	}
-	return silent
+	return at
 }
 
 // A pool has objects that may make room for others. It is not in any order.

@@ -6,7 +6,7 @@ package events
 import "time"
 
 const (
-	routeTime = 10 * time.Minute // that core/v1 is used for, where it took a write that the first group refused
+	routeTime = 10 * time.Minute // of core/v1, after it took a write that the first group refused
 	logTime   = time.Hour        // between two lines about it
 
 	// An API server that starts knows no roles for a moment, and a role that

@@ -27,7 +27,10 @@ type Sink struct {
 
 type client[T any] interface {
 	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
+	Patch(
+		ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
+		subresources ...string,
+	) (*T, error)
 }
 
 // NewSink returns a Sink that writes events.k8s.io/v1. Where that group is not
@@ -42,14 +45,17 @@ type client[T any] interface {
 // Event of k8s.io/api/events/v1 for E, and of k8s.io/api/core/v1 for C:
 //
 //	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
-//	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
+//	Patch(ctx context.Context, name string, pt types.PatchType, data []byte,
+//		opts metav1.PatchOptions, subresources ...string) (*T, error)
 //
 // Pass a nil of the method's type to use only the other group; [New] refuses a
 // Sink without both:
 //
 //	var none func(namespace string) typedcorev1.EventInterface
 //	events.NewSink(cs.EventsV1().Events, none)
-func NewSink[E client[eventsv1.Event], C client[corev1.Event]](events func(namespace string) E, core func(namespace string) C) *Sink {
+func NewSink[E client[eventsv1.Event], C client[corev1.Event]](
+	events func(namespace string) E, core func(namespace string) C,
+) *Sink {
 	s := NewCoreSink(core)
 	if events != nil {
 		s.events = func(namespace string) client[eventsv1.Event] { return events(namespace) }
@@ -93,7 +99,8 @@ func (s *Sink) send(ctx context.Context, w *request) error {
 	if w.core {
 		return sendTo(ctx, s.core(w.namespace), w, coreEvent)
 	}
-	return sendTo(ctx, s.events(w.namespace), w, func(ev *eventsv1.Event) *eventsv1.Event { return ev })
+	asIs := func(ev *eventsv1.Event) *eventsv1.Event { return ev }
+	return sendTo(ctx, s.events(w.namespace), w, asIs)
 }
 
 func sendTo[T any](ctx context.Context, c client[T], w *request, convert func(*eventsv1.Event) *T) error {
@@ -131,7 +138,10 @@ func coreEvent(ev *eventsv1.Event) *corev1.Event {
 	if ev.Series != nil {
 		out.Count = ev.Series.Count
 		out.LastTimestamp = metav1.NewTime(ev.Series.LastObservedTime.Time)
-		out.Series = &corev1.EventSeries{Count: ev.Series.Count, LastObservedTime: ev.Series.LastObservedTime}
+		out.Series = &corev1.EventSeries{
+			Count:            ev.Series.Count,
+			LastObservedTime: ev.Series.LastObservedTime,
+		}
 	}
 	return out
 }

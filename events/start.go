@@ -61,7 +61,8 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 	log := r.logger(ctx)
 	if r.o.Scheme == nil {
 		safely(func() {
-			log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
+			log.Info("Options.Scheme is not set: Events about objects from informers and typed clients " +
+				"are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
 		})
 	}
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))

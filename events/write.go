@@ -90,7 +90,14 @@ func (b *book) begin(n *namespace, now instant, clock int64) *write {
 		b.trials++
 		b.pace.take(now)
 	}
-	w := &write{object: obj, series: s, begun: now, isTrial: n.suspect, since: s.waiting.since, seen: s.waiting.seen}
+	w := &write{
+		object:  obj,
+		series:  s,
+		begun:   now,
+		isTrial: n.suspect,
+		since:   s.waiting.since,
+		seen:    s.waiting.seen,
+	}
 	w.carried = s.begin()
 	w.draft = s.waiting.draft
 	w.core = b.usesCore(s, now)

@@ -278,8 +278,8 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			err := context.Cause(ctx)
-			return entries, fmt.Errorf("events/eventstest: wait: %d of %d events were recorded: %w", len(entries), n, err)
+			return entries, fmt.Errorf("events/eventstest: wait: %d of %d events were recorded: %w",
+				len(entries), n, context.Cause(ctx))
 		}
 	}
 }

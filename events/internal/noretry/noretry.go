@@ -35,7 +35,11 @@ func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
 		// net/http may still write the request to an idle connection of HTTP/1,
 		// which no other request uses. HTTP/2 looks at the context first.
 		GotConn: func(got httptrace.GotConnInfo) {
-			if c, ok := got.Conn.(*tls.Conn); ok && answered.Load() && c.ConnectionState().NegotiatedProtocol != "h2" {
+			c, isTLS := got.Conn.(*tls.Conn)
+			if !isTLS || !answered.Load() {
+				return
+			}
+			if c.ConnectionState().NegotiatedProtocol != "h2" {
 				_ = c.SetWriteDeadline(time.Unix(1, 0)) // net/http then closes it
 			}
 		},
