@@ -144,11 +144,12 @@ func (o *object) longestSilent() int {
 }
 
 // latestNormal returns the index of the series of o that had the latest
-// occurrence, of those of which a Normal waits. It is -1 for none.
+// occurrence, of those of which a Normal waits. It is -1 for none. None of the
+// series of o is silent.
 func (o *object) latestNormal() int {
 	at := -1
 	for i, s := range o.series {
-		if s.state == writing || s.waiting.draft == nil {
+		if s.state == writing {
 			continue
 		}
 		if s.eventtype != corev1.EventTypeNormal || s.class() == firstWarning {
