@@ -38,8 +38,8 @@ const otherList = `, or for a list of another kind FieldNames.Conditions "-"`
 
 // conditionsOf reads a list of conditions. field is what the status has it in.
 func conditionsOf(field, value any) ([]condition, error) {
-	items, isList := value.([]any)
-	if !isList {
+	items, ok := value.([]any)
+	if !ok {
 		return nil, errors.New("want a list of conditions" + otherList)
 	}
 	list := make([]condition, len(items))
@@ -65,8 +65,8 @@ func join(list []condition, fields *conditionFields) {
 
 // conditionOf reads an element of a list.
 func conditionOf(item any) condition {
-	fields, isObject := item.(map[string]any)
-	if !isObject {
+	fields, ok := item.(map[string]any)
+	if !ok {
 		return badCondition(item, errors.New(": want an object"+otherList))
 	}
 	e := condition{item: item, fields: fields}
@@ -104,20 +104,20 @@ func (e *condition) read() error {
 		{messageField, &e.Message},
 	}
 	for _, t := range texts {
-		value, has := e.fields[t.name]
-		if !has {
+		value, ok := e.fields[t.name]
+		if !ok {
 			continue
 		}
-		text, isText := value.(string)
-		if !isText {
+		text, ok := value.(string)
+		if !ok {
 			return fmt.Errorf(".%s: want a text, got %.40s%s", t.name, encode(value), otherList)
 		}
 		*t.to = text
 	}
 	generation, has := e.fields[generationField]
 	if has {
-		number, isWhole := generation.(int64)
-		if !isWhole {
+		number, ok := generation.(int64)
+		if !ok {
 			return fmt.Errorf(".%s: want a whole number, got %.40s%s",
 				generationField, encode(generation), otherList)
 		}

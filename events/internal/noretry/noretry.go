@@ -35,8 +35,8 @@ func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
 		// net/http may still write the request to an idle connection of HTTP/1,
 		// which no other request uses. HTTP/2 looks at the context first.
 		GotConn: func(got httptrace.GotConnInfo) {
-			c, isTLS := got.Conn.(*tls.Conn)
-			if !isTLS || !answered.Load() {
+			c, ok := got.Conn.(*tls.Conn)
+			if !ok || !answered.Load() {
 				return
 			}
 			if c.ConnectionState().NegotiatedProtocol != "h2" {

@@ -373,10 +373,11 @@ func (c *Controller) reconcile(
 // namespaces. Stop the controller, then call ReleaseHolds before you remove the
 // controller and after you disable Options.Hold. You can call it again.
 func (c *Controller) ReleaseHolds(ctx context.Context) (released int, err error) {
+	var failed []error
 	for _, s := range c.scopes {
-		report, failed := s.holds.ReleaseAll(ctx)
+		report, err := s.holds.ReleaseAll(ctx)
 		released += report.Released
-		err = errors.Join(err, failed)
+		failed = append(failed, err)
 	}
-	return released, err
+	return released, errors.Join(failed...)
 }

@@ -139,8 +139,8 @@ func unanswered(err error) bool {
 
 // lastRequest returns what such an error says about its last request alone.
 func lastRequest(err error) string {
-	failed, found := errors.AsType[net.Error](err)
-	if !found {
+	failed, ok := errors.AsType[net.Error](err)
+	if !ok {
 		return ""
 	}
 	return failed.Error()

@@ -33,7 +33,8 @@ const mostSpec = 1 << 20
 // It has the API server's rules for each name, because a run may be older than
 // the schema, and a name that is wrong would otherwise be waited for.
 func checkSpec(spec *v1alpha1.AgentRunSpec) error {
-	if _, found := spec.Parameters["prompt"]; found {
+	_, ok := spec.Parameters["prompt"]
+	if ok {
 		const text = "spec.parameters[prompt] is not accepted: " +
 			"put the prompt into a Secret and name it in spec.secretRef"
 		return &failure{events.InvalidSpec, text}

@@ -131,7 +131,8 @@ func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 
 // request is what package jobgc has to know of the run.
 func (a *attempt) request(ctx context.Context) jobgc.Request {
-	run, done := a.run, a.run.Status.Phase.Terminal()
+	run := a.run
+	done := run.Status.Phase.Terminal()
 	return jobgc.Request{
 		Owner: run, Ref: run.Status.JobRef, Done: done, Recorded: done, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
@@ -184,7 +185,8 @@ func (a *attempt) recordEnd(ctx context.Context, failed error) error {
 		}
 		return err
 	}
-	if _, ours := a.toAnnounce.LoadAndDelete(a.run.UID); ours || did != status.Unchanged {
+	_, ok := a.toAnnounce.LoadAndDelete(a.run.UID)
+	if ok || did != status.Unchanged {
 		a.announce(ctx, failed)
 	}
 	return nil
@@ -193,7 +195,8 @@ func (a *attempt) recordEnd(ctx context.Context, failed error) error {
 // announce reports the recorded end of a run, and why it failed.
 func (a *attempt) announce(ctx context.Context, failed error) {
 	a.recorder.Failure(a.run, failed)
-	st, result := a.run.Status, metrics.Success
+	st := a.run.Status
+	result := metrics.Success
 	switch {
 	case failed != nil:
 		result = metrics.TerminalError

@@ -50,8 +50,8 @@ func sendOnce(next http.RoundTripper) http.RoundTripper { return &once{next} }
 // RoundTrip sends the request. The requests of informers have no retryAfter.
 func (o *once) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := o.next.RoundTrip(request)
-	asked, ours := request.Context().Value(retryAfterKey{}).(*retryAfter)
-	if err != nil || !ours {
+	asked, ok := request.Context().Value(retryAfterKey{}).(*retryAfter)
+	if err != nil || !ok {
 		return response, err
 	}
 	seconds, err := strconv.ParseInt(response.Header.Get("Retry-After"), 10, 32)
@@ -85,8 +85,8 @@ func newBackoff() *backoff {
 func (b *backoff) When(run types.NamespacedName) time.Duration {
 	wait := b.TypedRateLimiter.When(run)
 	stored, _ := b.asked.LoadAndDelete(run)
-	asked, found := stored.(time.Duration)
-	if found {
+	asked, ok := stored.(time.Duration)
+	if ok {
 		wait = max(wait, asked)
 	}
 	return wait

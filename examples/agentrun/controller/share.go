@@ -51,12 +51,12 @@ func (s *shares) take(run types.NamespacedName, first bool) bool {
 		its.workers++
 		return true
 	}
-	goesFirst, waits := its.waits[run]
+	goesFirst, ok := its.waits[run]
 	switch {
 	case first && !goesFirst:
 		its.first = append(its.first, run)
 		its.waits[run] = true
-	case !waits:
+	case !ok:
 		its.rest = append(its.rest, run)
 		its.waits[run] = false
 	}

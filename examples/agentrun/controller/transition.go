@@ -50,7 +50,8 @@ func setStatus(
 	set(ready, phase == v1alpha1.Succeeded, reason, message)
 	set(progressing, !phase.Terminal(), reason, message)
 	if !bad {
-		reason, message = "AsExpected", ""
+		reason = "AsExpected"
+		message = ""
 	}
 	set(degraded, bad, reason, message)
 }

@@ -67,8 +67,8 @@ func trimRun(run *v1alpha1.AgentRun) {
 
 // isTrimmed reports whether the run lacks a part of its spec.
 func isTrimmed(run *v1alpha1.AgentRun) bool {
-	_, found := run.Annotations[trimmedAnnotation]
-	return found
+	_, ok := run.Annotations[trimmedAnnotation]
+	return ok
 }
 
 // size returns how many bytes the parts of a run have that can be large.
