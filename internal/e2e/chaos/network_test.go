@@ -26,16 +26,30 @@ type behavior struct {
 	reason string
 	hits   func(r *http.Request) bool
 	// act reports whether it has answered, or taken the answer away.
-	act func(through http.Handler, w http.ResponseWriter, r *http.Request) (done bool)
+	act       func(through http.Handler, w http.ResponseWriter, r *http.Request) (done bool)
+	onWatches bool
 }
 
-// behave sets what happens to requests from now on; nil for nothing. Watches
-// begin again.
+// behave sets what happens to requests from now on; nil for nothing.
 func (p *proxy) behave(b *behavior) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.acts = b
-	p.mu.Unlock()
-	p.cut()
+}
+
+// during has a fault for as long as f takes. Only a fault of watches begins
+// them again: their lists queue each run, and would hide a run that was
+// forgotten.
+func (p *proxy) during(fault behavior, f func()) {
+	p.behave(&fault)
+	if fault.onWatches {
+		p.cut()
+	}
+	f()
+	p.behave(nil)
+	if fault.onWatches {
+		p.cut()
+	}
 }
 
 // misbehave does to a request what is set, and reports whether that is done.
@@ -55,49 +69,49 @@ var network = map[string]behavior{
 	"Delays": {"Each request takes up to a second more.", every, func(http.Handler, http.ResponseWriter, *http.Request) bool {
 		time.Sleep(rand.N(time.Second))
 		return false
-	}},
+	}, false},
 	"ResetBefore": {"A connection breaks before the API server has the request.", sometimes, func(http.Handler, http.ResponseWriter, *http.Request) bool {
 		panic(http.ErrAbortHandler)
-	}},
+	}, false},
 	"ResetAfter": {"A connection breaks after the API server has done the request.", sometimes, func(through http.Handler, _ http.ResponseWriter, r *http.Request) bool {
 		through.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	}},
+	}, false},
 	"CutBody": {"A connection breaks in the middle of an answer.", sometimes, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
 		half(through, w, r, true)
 		panic(http.ErrAbortHandler)
-	}},
+	}, false},
 	"ShortBody": {"An answer ends too early, and looks whole.", sometimes, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
 		half(through, w, r, false)
 		return true
-	}},
-	"ForeignPage":  {"Somebody else answers with 200.", sometimes, page(http.StatusOK)},
-	"ForeignError": {"Somebody else answers that there is no such page.", sometimes, page(http.StatusNotFound)},
+	}, false},
+	"ForeignPage":  {"Somebody else answers with 200.", sometimes, page(http.StatusOK), false},
+	"ForeignError": {"Somebody else answers that there is no such page.", sometimes, page(http.StatusNotFound), false},
 	"TooMany": {"The API server asks for patience.", sometimes, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "1")
 		return refuse(w, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests, Message: "too many requests"})
-	}},
+	}, false},
 	"HeldWatch": {"A watch begins late.", isWatch, func(http.Handler, http.ResponseWriter, *http.Request) bool {
 		time.Sleep(3 * time.Second)
 		return false
-	}},
+	}, true},
 	"SilentWatch": {"A watch is open, and delivers nothing until it is cut.", isWatch, func(_ http.Handler, w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		return true
-	}},
+	}, true},
 	"NoBookmarks": {"A watch delivers no bookmarks.", isWatch, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
 		through.ServeHTTP(&withoutBookmarks{ResponseWriter: w}, r)
 		return true
-	}},
+	}, true},
 	"TooOld": {"The API server has forgotten the version of each watch.", isWatch, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
 		return refuse(w, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version: 1 (2)"})
-	}},
+	}, true},
 	"FullEtcd": {"Etcd refuses each write.", isWrite, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
 		return refuse(w, metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: mvcc: database space exceeded"})
-	}},
+	}, false},
 }
 
 // TestTheNetworkBreaks: a fault under load, for seconds. The short set has all
@@ -109,10 +123,8 @@ func TestTheNetworkBreaks(t *testing.T) {
 			ctx, w, between := behindProxy(t)
 			w.during(ctx, t, 3*len(network), 500*time.Millisecond, func() {
 				for _, fault := range network {
-					between.behave(&fault)
-					suite.Wait(ctx, 1500*time.Millisecond)
+					between.during(fault, func() { suite.Wait(ctx, 1500*time.Millisecond) })
 				}
-				between.behave(nil)
 			})
 			assert.Greater(t, between.did()["requests hit"], len(network))
 			w.holds(ctx, t, 3*len(network)+1)
@@ -124,10 +136,10 @@ func TestTheNetworkBreaks(t *testing.T) {
 			t.Parallel()
 			ctx, w, between := behindProxy(t)
 			w.reason = fault.reason
-			between.behave(&fault)
 			const last = 32
-			w.during(ctx, t, last, 300*time.Millisecond, func() { suite.Wait(ctx, 12*time.Second) })
-			between.behave(nil)
+			w.during(ctx, t, last, 300*time.Millisecond, func() {
+				between.during(fault, func() { suite.Wait(ctx, 12*time.Second) })
+			})
 			hit := between.did()["requests hit"]
 			t.Logf("%d requests were hit", hit)
 			assert.Positive(t, hit)
