@@ -84,8 +84,8 @@ type Observation struct {
 // gone. Until then its pods may run. If a finalizer holds the Job and it was
 // deleted in the background, it may still finish. Report a loss once for each
 // Ref.UID: two replicas, or a retry, find the same loss again.
-func (f Observation) Lost() bool {
-	return f.State.lost()
+func (o Observation) Lost() bool {
+	return o.State.lost()
 }
 
 // lost is Observation.Lost.
@@ -103,11 +103,11 @@ func (s State) lost() bool {
 // moment, and nothing of the Job changes if it lasts. Then something refuses
 // the pods, such as a quota, pod security or a webhook. A Job whose pod has
 // failed and that waits before the next one is not such a Job.
-func (f Observation) NoPods() bool {
-	if f.State != Active || f.Job == nil || f.StartedAt.IsZero() {
+func (o Observation) NoPods() bool {
+	if o.State != Active || o.Job == nil || o.StartedAt.IsZero() {
 		return false
 	}
-	st := f.Job.Status
+	st := o.Job.Status
 	counted := st.Active + st.Succeeded + st.Failed + ptr.Deref(st.Terminating, 0)
 	ended := ptr.Deref(st.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
 	return counted+int32(len(ended.Succeeded)+len(ended.Failed)) == 0

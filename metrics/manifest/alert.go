@@ -106,16 +106,16 @@ func (a alert) expr() string {
 }
 
 // Alerts lists the alerts of the rules, in a fixed order.
-func (p *Bundle) Alerts() []Alert {
+func (b *Bundle) Alerts() []Alert {
 	var out []Alert
-	for _, a := range p.alerts {
+	for _, a := range b.alerts {
 		out = append(out, Alert{
 			Name:        a.name,
 			Severity:    a.severity,
 			Labels:      maps.Clone(a.labels),
 			Summary:     a.summary,
 			Description: a.description,
-			RunbookURL:  p.target.runbook(a.name),
+			RunbookURL:  b.target.runbook(a.name),
 			Expr:        a.expr(),
 			For:         a.wait,
 		})

@@ -29,8 +29,8 @@ const (
 
 // UID is the dashboard's identity in Grafana, the same for the same
 // Target.Name: at most 40 characters, which is Grafana's bound.
-func (p *Bundle) UID() string {
-	sum := sha256.Sum256([]byte(p.target.Name))
+func (b *Bundle) UID() string {
+	sum := sha256.Sum256([]byte(b.target.Name))
 	return "controllerkit-" + hex.EncodeToString(sum[:8])
 }
 
@@ -38,35 +38,35 @@ func (p *Bundle) UID() string {
 // provisioning or its sidecar. The data source, each of Target.KeepLabels, the
 // namespace, job, instance and controller are variables. The text fits into a
 // Helm template unchanged.
-func (p *Bundle) Dashboard() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func (b *Bundle) Dashboard() []byte {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(p.dashboard()) // strings, numbers and structs of them can be encoded
-	return templateSafe(b.Bytes())
+	_ = e.Encode(b.dashboard()) // strings, numbers and structs of them can be encoded
+	return templateSafe(text.Bytes())
 }
 
 // DashboardConfigMap returns a ConfigMap with the dashboard, in YAML. The
 // sidecar of Grafana's chart finds it by Target.DashboardLabels. The text fits
 // into a Helm template unchanged.
-func (p *Bundle) DashboardConfigMap() []byte {
+func (b *Bundle) DashboardConfigMap() []byte {
 	annotations := map[string]string{}
-	if p.target.Folder != "" {
-		annotations["grafana_folder"] = p.target.Folder
+	if b.target.Folder != "" {
+		annotations["grafana_folder"] = b.target.Folder
 	}
-	name := p.target.Name + "-dashboard"
+	name := b.target.Name + "-dashboard"
 	return document(object{
 		APIVersion: "v1",
 		Kind:       "ConfigMap",
-		Metadata:   p.target.metadata(name, p.target.DashboardLabels, annotations),
-		Data:       map[string]string{p.UID() + ".json": string(p.Dashboard())},
+		Metadata:   b.target.metadata(name, b.target.DashboardLabels, annotations),
+		Data:       map[string]string{b.UID() + ".json": string(b.Dashboard())},
 	})
 }
 
-func (p *Bundle) dashboard() dashboard {
+func (b *Bundle) dashboard() dashboard {
 	d := dashboard{
-		UID: p.UID(), Title: p.target.Name + ": controller", Tags: []string{"controllerkit"},
+		UID: b.UID(), Title: b.target.Name + ": controller", Tags: []string{"controllerkit"},
 		Description: "Reconciles, queue, runs, events and API requests of controllers that " +
 			"record with controllerkit.",
 		Timezone: "browser", SchemaVersion: schemaVersion, Refresh: "30s", Version: 1,
@@ -81,7 +81,7 @@ func (p *Bundle) dashboard() dashboard {
 		Annotations: annotations{[]struct{}{}},
 		Links:       []struct{}{},
 	}
-	for _, v := range variables(p.target.KeepLabels) {
+	for _, v := range variables(b.target.KeepLabels) {
 		d.Templating.List = append(d.Templating.List, templateVariable{
 			Name: v.name, Label: v.label, Type: "query", Datasource: source(),
 			Query: variableQuery{v.query, "Variable-" + v.name}, Definition: v.query,
@@ -89,9 +89,9 @@ func (p *Bundle) dashboard() dashboard {
 			Current: &current{"All", "$__all"},
 		})
 	}
-	minStep := grafanaDuration(p.target.Interval)
+	minStep := grafanaDuration(b.target.Interval)
 	y := 0
-	for _, r := range p.rows {
+	for _, r := range b.rows {
 		d.add(panelJSON{
 			Type:      "row",
 			Title:     r.title,

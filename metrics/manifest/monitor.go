@@ -57,8 +57,8 @@ type relabeling struct {
 // target (monitoring.coreos.com/v1), in YAML. It sets the label job to
 // Target.Job, independent of the Service's name. The alerts select by this
 // label.
-func (p *Bundle) ServiceMonitor() []byte {
-	t := p.target
+func (b *Bundle) ServiceMonitor() []byte {
+	t := b.target
 	e := endpoint{
 		Port:          t.Port,
 		Path:          t.Path,

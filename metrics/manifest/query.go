@@ -38,16 +38,16 @@ func (q Query) Instant(window time.Duration) string {
 
 // Queries lists the expressions of all panels and alerts, in a fixed order. It
 // does not list the recording rules of Target.OldNames.
-func (p *Bundle) Queries() []Query {
+func (b *Bundle) Queries() []Query {
 	var out []Query
-	for _, row := range p.rows {
+	for _, row := range b.rows {
 		for _, panel := range row.panels {
 			for _, t := range panel.targets {
 				out = append(out, Query{"panel " + panel.title, t.expr.text})
 			}
 		}
 	}
-	for _, a := range p.alerts {
+	for _, a := range b.alerts {
 		out = append(out, Query{"alert " + a.name, a.value.text})
 	}
 	return out

@@ -28,22 +28,22 @@ type rule struct {
 // PrometheusRule returns the alerts, and with Target.OldNames the recording
 // rules, as an object of Prometheus Operator (monitoring.coreos.com/v1), in
 // YAML.
-func (p *Bundle) PrometheusRule() []byte {
+func (b *Bundle) PrometheusRule() []byte {
 	return document(object{
 		APIVersion: monitoringAPI,
 		Kind:       "PrometheusRule",
-		Metadata:   p.target.metadata(p.target.Name, nil, nil),
-		Spec:       p.groups(),
+		Metadata:   b.target.metadata(b.target.Name, nil, nil),
+		Spec:       b.groups(),
 	})
 }
 
 // Rules returns the same groups as a rule file of Prometheus, for promtool and
 // for a Prometheus without the operator.
-func (p *Bundle) Rules() []byte { return document(p.groups()) }
+func (b *Bundle) Rules() []byte { return document(b.groups()) }
 
-func (p *Bundle) groups() ruleGroups {
-	alerts := ruleGroup{Name: p.target.Name, Rules: []rule{}}
-	for _, a := range p.Alerts() {
+func (b *Bundle) groups() ruleGroups {
+	alerts := ruleGroup{Name: b.target.Name, Rules: []rule{}}
+	for _, a := range b.Alerts() {
 		labels := map[string]string{labelSeverity: a.Severity}
 		maps.Copy(labels, a.Labels)
 		alerts.Rules = append(alerts.Rules, rule{
@@ -59,9 +59,9 @@ func (p *Bundle) groups() ruleGroups {
 		})
 	}
 	all := ruleGroups{Groups: []ruleGroup{alerts}}
-	if p.target.OldNames {
-		old := ruleGroup{Name: p.target.Name + "-old-names"}
-		for _, r := range p.old {
+	if b.target.OldNames {
+		old := ruleGroup{Name: b.target.Name + "-old-names"}
+		for _, r := range b.old {
 			old.Rules = append(old.Rules, rule{Record: r.name, Expr: r.expr, Labels: r.labels})
 		}
 		all.Groups = append(all.Groups, old)
