@@ -19,7 +19,7 @@ func main() {
 		Peers: []bench.Peer{
 			{Name: toolsRecord + ", " + toolsEvents, Module: "k8s.io/client-go"},
 			{Name: oneRegexp, Module: "std"},
-			{Name: oneNamespace, Module: "github.com/proompteng/controllerkit"},
+			{Name: oneNamespace + ", " + tenth, Module: "github.com/proompteng/controllerkit"},
 		},
 		Measures: func(ctx context.Context) ([]bench.Measure, error) {
 			return append(costs(ctx), promises(ctx)...), nil

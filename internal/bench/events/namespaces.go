@@ -11,27 +11,37 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// oneNamespace is the library again, with all objects in one namespace.
-const oneNamespace = "one namespace"
+// oneNamespace is the library again, with all objects in one namespace, and
+// tenth the same with a tenth of the objects.
+const (
+	oneNamespace = "one namespace"
+	tenth        = "one namespace, a tenth of the objects"
+)
 
 // full is the default of Options.MaxObjects.
 const full = 8192
 
 // spreading records the first failure of one object after the other in a full
 // Recorder, so that each makes room for the next. A call costs the same with
-// all objects in one namespace and with each in another.
+// all objects in one namespace, with each in another, and with fewer objects.
 func spreading(ctx context.Context) bench.Measure {
 	return bench.Measure{
 		Name: "first occurrence, 8,192 namespaces",
-		Ours: filling(ctx, "ours", func(n int) string { return "ci-" + strconv.Itoa(n) }),
+		Ours: filling(ctx, "ours", full, func(n int) string { return "ci-" + strconv.Itoa(n) }),
 		Peers: []bench.Subject{
-			filling(ctx, oneNamespace, func(int) string { return "ci" }),
+			filling(ctx, oneNamespace, full, ci),
+			filling(ctx, tenth, full/10, ci),
 		},
-		Gates: []bench.Gate{{Unit: bench.Nanos, Peer: oneNamespace, Limit: "<= 1.5x"}},
+		Gates: []bench.Gate{
+			{Unit: bench.Nanos, Peer: oneNamespace, Limit: "<= 1.5x"},
+			{Unit: bench.Nanos, Peer: tenth, Limit: "<= 1.5x"},
+		},
 	}
 }
 
-func filling(ctx context.Context, name string, namespace func(n int) string) bench.Subject {
+func ci(int) string { return "ci" }
+
+func filling(ctx context.Context, name string, objects int, namespace func(n int) string) bench.Subject {
 	var r recorder
 	var s *store
 	recorded := 0
@@ -57,11 +67,11 @@ func filling(ctx context.Context, name string, namespace func(n int) string) ben
 			return record(n)
 		}
 		s = newStore()
-		r, err = ours(events.Options{TotalWritesPerSecond: 1e9}).start(ctx, s)
+		r, err = ours(events.Options{TotalWritesPerSecond: 1e9, MaxObjects: objects}).start(ctx, s)
 		if err != nil {
 			return err
 		}
-		err = record(full)
+		err = record(objects)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -14,29 +15,52 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
+// tenth is the library again, with a tenth of the Jobs.
+const tenth = "a tenth of the Jobs"
+
 // costs measure one call for a Job that runs, which a controller makes on every
 // reconcile.
 func costs(ctx context.Context) ([]bench.Measure, error) {
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	cached := job(1)
-	cached.UID = "uid"
-	if err := store.Replace([]any{cached}, "100"); err != nil {
-		return nil, err
-	}
-	lister := batchlisters.NewJobLister(store).Jobs(namespace)
-	guard, err := jobgc.New(newServer(0).client, cachedBy(store), still{}, jobgc.Options{})
+	one, err := looking(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	ref := jobgc.Ref{Namespace: namespace, Name: cached.Name, UID: cached.UID}
-	return []bench.Measure{{
-		Name: "look at a cached Job",
-		Ours: looking(ctx, guard, ref, jobgc.Active),
-		Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
-			_, err := lister.Get(ref.Name)
-			return err
-		})}},
-	}}, nil
+	few, err := looking(ctx, 1_000)
+	if err != nil {
+		return nil, err
+	}
+	many, err := looking(ctx, 10_000)
+	if err != nil {
+		return nil, err
+	}
+	lister := batchlisters.NewJobLister(stored(1)).Jobs(namespace)
+	return []bench.Measure{
+		{
+			Name: "look at a cached Job",
+			Ours: bench.Subject{Do: one},
+			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
+				_, err := lister.Get(job(0).Name)
+				return err
+			})}},
+		},
+		{
+			Name:  "look at one of 10,000 cached Jobs",
+			Ours:  bench.Subject{Do: many},
+			Peers: []bench.Subject{{Name: tenth, Do: few}},
+			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: tenth, Limit: "<= 1.5x"}},
+		},
+	}, nil
+}
+
+// stored is the store of an informer with n Jobs that run.
+func stored(n int) cache.Indexer {
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	for i := range n {
+		j := job(i)
+		j.UID = types.UID(j.Name)
+		_ = store.Add(j) // its key is its name
+	}
+	return store
 }
 
 // still is an informer without events.
@@ -48,12 +72,24 @@ func (still) AddEventHandler(cache.ResourceEventHandler) (still, error) { return
 // HasSynced is that of a registration.
 func (still) HasSynced() bool { return true }
 
-func looking(ctx context.Context, guard *jobgc.Guard, ref jobgc.Ref, want jobgc.State) bench.Subject {
-	return bench.Subject{Do: bench.Each(func() error {
-		f, err := look(ctx, guard, ref)
-		if err == nil && f.State != want {
-			err = fmt.Errorf("look says %s, not %s", f.State, want)
+// looking looks at one of n Jobs after the other.
+func looking(ctx context.Context, n int) (func(times int) error, error) {
+	guard, err := jobgc.New(newServer(0).client, cachedBy(stored(n)), still{}, jobgc.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var refs []jobgc.Ref
+	for i := range n {
+		name := job(i).Name
+		refs = append(refs, jobgc.Ref{Namespace: namespace, Name: name, UID: types.UID(name)})
+	}
+	at := 0
+	return bench.Each(func() error {
+		f, err := look(ctx, guard, refs[at%n])
+		if err == nil && f.State != jobgc.Active {
+			err = fmt.Errorf("look says %s, not Active", f.State)
 		}
+		at++
 		return err
-	})}
+	}), nil
 }

@@ -17,7 +17,10 @@ func main() {
 	virtual.Child(play)
 	bench.Main(bench.Group{
 		Package: "jobgc",
-		Peers:   []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},
+		Peers: []bench.Peer{
+			{Name: "listers and informers", Module: "k8s.io/client-go"},
+			{Name: tenth, Module: "github.com/proompteng/controllerkit"},
+		},
 		Measures: func(ctx context.Context) ([]bench.Measure, error) {
 			measures, err := costs(ctx)
 			return append(measures, lost(ctx)...), err
