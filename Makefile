@@ -207,6 +207,10 @@ mutate-core: ## Change each decision of three cores (EVERY=n: each nth); fails i
 		-files book.go,series.go,draft.go,room.go,namespace.go,object.go,write.go,route.go,losses.go,limiter.go,queue.go,instant.go \
 		-runs '^TestScenes,^TestSearch'
 
+.PHONY: mutate-suites
+mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notices, or those of SUITE=e2e/status (an hour)
+	@cd internal/tools && go run ./mutate -bugs mutate/bugs.txt -suite "$(SUITE)"
+
 ##@ Measure
 .PHONY: bench
 bench: ## Compare every package, or GROUP=status, with its peers; writes internal/bench/RESULTS.md
