@@ -43,7 +43,7 @@ const defaultLeaseName = "agentrun"
 const intro = `agentrun runs AgentRuns (agentruns.agents.controllerkit.dev) as Jobs.
 
 Usage: agentrun [flags]
-       agentrun manifests [flags]   print the workload that runs it in a cluster, or its canary
+       agentrun manifests FILE   print the Deployment in a file, or its canary of Argo Rollouts
 
 Flags:
 `
