@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -27,7 +28,7 @@ import (
 // election decides which replica reconciles. The others keep their caches
 // filled and are ready.
 type election struct {
-	lock     *lock
+	lock     *resourcelock.LeaseLock
 	duration time.Duration
 	metrics  *metrics.Metrics
 }
@@ -47,11 +48,11 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 		return nil, err
 	}
 	return &election{
-		lock: &lock{LeaseLock: &resourcelock.LeaseLock{
+		lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: o.leaseNamespace, Name: o.leaseName},
 			Client:     cluster.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: instance + "_" + string(uuid.NewUUID())},
-		}},
+		},
 		duration: o.leaseDuration,
 		metrics:  m,
 	}, nil
@@ -68,32 +69,6 @@ func leaseTimeout(lease time.Duration) time.Duration {
 	return min(renewDeadline(lease)/2, 5*time.Second)
 }
 
-// lock is client-go's lock, except that it releases no lease of another
-// replica. client-go reads the lease before it releases it, but does not look
-// at the holder.
-type lock struct {
-	*resourcelock.LeaseLock
-
-	holder string // when it was last read
-}
-
-// Get reads the lease.
-func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	record, raw, err := l.LeaseLock.Get(ctx)
-	if err == nil {
-		l.holder = record.HolderIdentity
-	}
-	return record, raw, err
-}
-
-// Update writes the lease. A record without a holder releases it.
-func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	if record.HolderIdentity == "" && l.holder != l.Identity() {
-		return errNotLeading
-	}
-	return l.LeaseLock.Update(ctx, record)
-}
-
 var errNotLeading = errors.New("this replica no longer leads")
 
 // lead waits for the lease and runs reconcile while it holds the lease. It
@@ -108,14 +83,16 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
 		func(holding context.Context) { elected <- holding }, func() {})
+	// Without ReleaseOnCancel, because client-go ends the context of a leader
+	// that lost its lease only after it has tried to release the lease, and may
+	// release that of the next leader.
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            e.lock,
-		LeaseDuration:   e.duration,
-		RenewDeadline:   renewDeadline(e.duration),
-		RetryPeriod:     retryPeriod(e.duration),
-		ReleaseOnCancel: true,
-		Name:            e.lock.LeaseMeta.Name,
-		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
+		Lock:          e.lock,
+		LeaseDuration: e.duration,
+		RenewDeadline: renewDeadline(e.duration),
+		RetryPeriod:   retryPeriod(e.duration),
+		Name:          e.lock.LeaseMeta.Name,
+		Callbacks:     leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
@@ -138,7 +115,10 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	holding, lose := context.WithCancel(began)
 	defer lose()
 	running.Go(func() {
-		e.untilLost(holding, elector)
+		// client-go tries for some time to renew a lease that another replica
+		// has, as after this process was frozen.
+		replaced := func(context.Context) (bool, error) { return !elector.IsLeader(), nil }
+		_ = wait.PollUntilContextCancel(holding, e.duration/15, true, replaced)
 		lose()
 	})
 	leading, end := context.WithCancel(ctx)
@@ -149,21 +129,25 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 		const text = "leader election: the lease %s was not renewed in time, another replica may hold it: %w"
 		return fmt.Errorf(text, e.lock.Describe(), errNotLeading)
 	}
+	lose()
+	stop()
+	running.Wait()
+	err = e.release(context.WithoutCancel(ctx))
+	if err != nil {
+		log.Error(err, "Lease not released, it expires")
+	}
 	return nil
 }
 
-// untilLost returns when the lease is lost or ctx has ended. client-go ends the
-// context of a leader that lost its lease only after it has tried to release
-// the lease. Another replica may lead by then.
-func (e *election) untilLost(ctx context.Context, elector *leaderelection.LeaderElector) {
-	// Check adds it to the length of the lease: it reports the end of the time
-	// in which client-go renews the lease.
-	early := retryPeriod(e.duration) + renewDeadline(e.duration) - e.duration
-	for elector.IsLeader() && elector.Check(early) == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(e.duration / 15):
-		}
+// release lets another replica lead without waiting for the end of the lease.
+func (e *election) release(ctx context.Context) error {
+	record, _, err := e.lock.Get(ctx)
+	if err != nil {
+		return err
 	}
+	if record.HolderIdentity != e.lock.Identity() {
+		return errNotLeading
+	}
+	record.HolderIdentity = ""
+	return e.lock.Update(ctx, *record)
 }

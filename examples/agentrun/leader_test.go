@@ -117,8 +117,6 @@ func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
 }
 
 // TestALeaderStopsBeforeTheNextBegins: at any moment at which it is cut off.
-// client-go ends the leader's context only after an attempt to release the
-// lease.
 func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	const lease = 15 * time.Second
 	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {

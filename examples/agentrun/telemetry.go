@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -60,7 +61,10 @@ func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
 			attribute.String("service.name", "agentrun"),
 			attribute.String("service.version", version()),
 		),
-		failures: &failures{log: logr.FromContextOrDiscard(ctx)},
+		failures: &failures{
+			log:  logr.FromContextOrDiscard(ctx),
+			logs: rate.Sometimes{First: 1, Interval: 10 * time.Minute},
+		},
 	}
 	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
 	merged, err := resource.Merge(t.resource, resource.Environment())
@@ -129,9 +133,7 @@ func (t *telemetry) shutdown(ctx context.Context, endpoint *prom.Endpoint) {
 // failures logs failed exports and scrapes, at most one line in ten minutes.
 type failures struct {
 	log  logr.Logger
-	mu   sync.Mutex
-	last time.Time
-	more int
+	logs rate.Sometimes
 }
 
 // Handle is called for each failure.
@@ -139,14 +141,8 @@ func (f *failures) Handle(err error) {
 	if err == nil {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.last.IsZero() && time.Since(f.last) < 10*time.Minute {
-		f.more++
-		return
-	}
-	f.log.Error(err, "Telemetry was not delivered. The controller goes on, "+
-		"and logs the next failure in ten minutes or later", "unreported", f.more)
-	f.last = time.Now()
-	f.more = 0
+	f.logs.Do(func() {
+		f.log.Error(err, "Telemetry was not delivered. The controller goes on, "+
+			"and logs the next failure in ten minutes or later")
+	})
 }
