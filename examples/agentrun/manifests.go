@@ -61,7 +61,7 @@ func manifests(args []string, lookup func(string) (string, bool), stdout io.Writ
 	return writeYAML(stdout, obj)
 }
 
-// writeYAML writes an object as YAML, without its status, which is the server's.
+// writeYAML writes an object without its status, which is the server's.
 func writeYAML(w io.Writer, obj any) error {
 	data, err := json.Marshal(obj)
 	if err != nil {
