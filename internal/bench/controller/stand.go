@@ -65,7 +65,7 @@ func (s *stand) start(ctx context.Context) (err error) {
 		return err
 	}
 	peer := filepath.Join(s.dir, "baseline")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline/cmd").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the baseline: %w\n%s", err, out)
 	}
 	s.kinds = [controllers]kind{ours(example), plain(careful, peer, "--careful"), plain(usual, peer)}

@@ -1,0 +1,85 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package baseline is the example's controller written with controller-runtime
+// alone: its manager, cache, queue, recorder, metrics and client. It supports
+// the same AgentRuns with Job, Secret, suspend, cancel and both retentions.
+//
+// Two reconcilers are to choose from. The usual one does what most controllers
+// do: it sets the Job's TTL when it creates the Job, and updates the status
+// with RetryOnConflict. The careful one loses no result: it sets the TTL
+// after the result is recorded, and writes the status under an optimistic lock.
+//
+// Other choices are in favour of both. They have the example's rate limit,
+// number of workers and pauses after an error. They cache only one namespace,
+// without managedFields and pod templates of Jobs, and read Secrets live. A
+// cached read waits for the earlier writes.
+package baseline
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// Options are the manager's options for one namespace.
+func Options(namespace string) (ctrl.Options, error) {
+	options := ctrl.Options{
+		Scheme: runtime.NewScheme(),
+		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: small},
+		Client: client.Options{Cache: &client.CacheOptions{
+			DisableFor:                      []client.Object{new(corev1.Secret)},
+			EnableReadYourWritesConsistency: new(true),
+		}},
+	}
+	err := clientgoscheme.AddToScheme(options.Scheme)
+	if err != nil {
+		return options, err
+	}
+	return options, v1alpha1.AddToScheme(options.Scheme)
+}
+
+// Add adds the usual or the careful reconciler to a manager.
+func Add(mgr ctrl.Manager, care bool) error {
+	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: mgr.GetEventRecorder("agentrun")}
+	var changes []builder.ForOption
+	if care {
+		r = &careful{Client: mgr.GetClient(), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder("agentrun")}
+		// Not its own status writes.
+		changes = append(changes, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
+	const (
+		least = 200 * time.Millisecond
+		most  = 30 * time.Second
+	)
+	return ctrl.NewControllerManagedBy(mgr).
+		For(new(v1alpha1.AgentRun), changes...).
+		Owns(new(batchv1.Job)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 4,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](least, most),
+		}).
+		Complete(r)
+}
+
+// small drops what no reconciler reads, as the example does.
+func small(obj any) (any, error) {
+	if job, ok := obj.(*batchv1.Job); ok {
+		job.Spec.Template = corev1.PodTemplateSpec{}
+	}
+	return cache.TransformStripManagedFields()(obj)
+}
