@@ -17,26 +17,44 @@ import (
 type shown struct {
 	UID        string
 	Editable   bool
-	Templating struct {
-		List []struct {
-			Name, Type, AllValue string
-			Query                any
-			Refresh              int
-			Multi, IncludeAll    bool
-			Datasource           *struct{ UID string }
-		}
-	}
-	Panels []struct {
-		ID                       int
-		Type, Title, Description string
-		GridPos                  struct{ X, Y, W, H int }
-		Datasource               *struct{ UID string }
-		FieldConfig              struct{ Defaults struct{ Unit string } }
-		Targets                  []struct {
-			RefID, Expr, LegendFormat string
-			Datasource                struct{ UID string }
-			Exemplar                  bool
-		}
+	Templating struct{ List []variable }
+	Panels     []panel
+}
+
+type variable struct {
+	Name, Type, AllValue string
+	Query                any
+	Refresh              int
+	Multi, IncludeAll    bool
+	Datasource           *struct{ UID string }
+}
+
+type panel struct {
+	ID                       int
+	Type, Title, Description string
+	GridPos                  place
+	Datasource               *struct{ UID string }
+	FieldConfig              struct{ Defaults struct{ Unit string } }
+	Targets                  []target
+}
+
+type place struct{ X, Y, W, H int }
+
+type target struct {
+	RefID, Expr, LegendFormat string
+	Datasource                struct{ UID string }
+	Exemplar                  bool
+}
+
+// findings are the errors of a dashboard or a query.
+type findings []string
+
+func (f *findings) note(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+// of adds the errors of a part.
+func (f *findings) of(part string, wrong findings) {
+	for _, w := range wrong {
+		f.note("%s: %s", part, w)
 	}
 }
 
@@ -55,113 +73,137 @@ var (
 
 // faults returns the errors of a dashboard, found in its JSON alone. It knows
 // the catalogue and not how the dashboard was built.
-func faults(body []byte) (wrong []string) {
+func faults(body []byte) (wrong findings) {
 	var d shown
 	if err := json.Unmarshal(body, &d); err != nil {
-		return []string{err.Error()}
+		return findings{err.Error()}
 	}
-	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if d.UID == "" || len(d.UID) > 40 {
-		note("uid %q", d.UID)
+		wrong.note("uid %q", d.UID)
 	}
 	if d.Editable {
-		note("it can be edited: what a person changes is lost when the sidecar reads it again")
+		wrong.note("it can be edited: what a person changes is lost when the sidecar reads it again")
 	}
 	wrong = append(wrong, variableFaults(d, string(body))...)
-	ids, titles := map[int]bool{}, map[string]bool{}
+	ids := map[int]bool{}
+	titles := map[string]bool{}
 	for i, p := range d.Panels {
 		if p.ID <= 0 || ids[p.ID] {
-			note("%s: id %d", p.Title, p.ID)
+			wrong.note("%s: id %d", p.Title, p.ID)
 		}
 		if p.Title == "" || titles[p.Title] {
-			note("panel %d: title %q", p.ID, p.Title)
+			wrong.note("panel %d: title %q", p.ID, p.Title)
 		}
-		ids[p.ID], titles[p.Title] = true, true
-		g := p.GridPos
-		if g.W < 1 || g.H < 1 || g.X < 0 || g.Y < 0 || g.X+g.W > 24 {
-			note("%s: outside of the grid", p.Title)
-		}
-		for _, o := range d.Panels[:i] {
-			if g.X < o.GridPos.X+o.GridPos.W && o.GridPos.X < g.X+g.W && g.Y < o.GridPos.Y+o.GridPos.H && o.GridPos.Y < g.Y+g.H {
-				note("%s overlaps %s", p.Title, o.Title)
-			}
-		}
-		if p.Type == "row" {
-			continue
-		}
-		if p.Description == "" {
-			note("%s: no description", p.Title)
-		}
-		if p.Datasource == nil || p.Datasource.UID != "${datasource}" {
-			note("%s: a fixed data source", p.Title)
-		}
-		if len(p.Targets) == 0 {
-			note("%s: no query", p.Title)
-		}
-		refs := map[string]bool{}
-		for _, t := range p.Targets {
-			if t.RefID == "" || refs[t.RefID] {
-				note("%s: refId %q", p.Title, t.RefID)
-			}
-			refs[t.RefID] = true
-			if t.Datasource.UID != "${datasource}" {
-				note("%s: a fixed data source", p.Title)
-			}
-			if unit := unitOf(t.Expr); unit != p.FieldConfig.Defaults.Unit {
-				note("%s: unit %q of values in %q", p.Title, p.FieldConfig.Defaults.Unit, unit)
-			}
-			if t.Exemplar != strings.Contains(t.Expr, "histogram_quantile") {
-				note("%s: exemplars are drawn with quantiles, and only there", p.Title)
-			}
-			if t.LegendFormat == "" {
-				note("%s: no legend", p.Title)
-			}
-			for _, m := range legendLabel.FindAllStringSubmatch(t.LegendFormat, -1) {
-				if !slices.Contains(grouping(t.Expr), m[1]) {
-					note("%s: the legend names %q, which the query drops", p.Title, m[1])
-				}
-			}
-			for _, w := range queryFaults(t.Expr, "__rate_interval", "__range") {
-				note("%s: %s", p.Title, w)
-			}
+		ids[p.ID] = true
+		titles[p.Title] = true
+		wrong.of(p.Title, placeFaults(p.GridPos, d.Panels[:i]))
+		if p.Type != "row" {
+			wrong.of(p.Title, panelFaults(p))
 		}
 	}
 	return wrong
 }
 
-func variableFaults(d shown, body string) (wrong []string) {
-	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+// placeFaults compares a panel's place with the grid and the panels before it.
+func placeFaults(g place, before []panel) (wrong findings) {
+	if g.W < 1 || g.H < 1 || g.X < 0 || g.Y < 0 || g.X+g.W > 24 {
+		wrong.note("outside of the grid")
+	}
+	for _, p := range before {
+		o := p.GridPos
+		if g.X < o.X+o.W && o.X < g.X+g.W && g.Y < o.Y+o.H && o.Y < g.Y+g.H {
+			wrong.note("overlaps %s", p.Title)
+		}
+	}
+	return wrong
+}
+
+// panelFaults returns the errors of a panel that draws something.
+func panelFaults(p panel) (wrong findings) {
+	if p.Description == "" {
+		wrong.note("no description")
+	}
+	if p.Datasource == nil || p.Datasource.UID != "${datasource}" {
+		wrong.note("a fixed data source")
+	}
+	if len(p.Targets) == 0 {
+		wrong.note("no query")
+	}
+	refs := map[string]bool{}
+	for _, t := range p.Targets {
+		if t.RefID == "" || refs[t.RefID] {
+			wrong.note("refId %q", t.RefID)
+		}
+		refs[t.RefID] = true
+		if unit := unitOf(t.Expr); unit != p.FieldConfig.Defaults.Unit {
+			wrong.note("unit %q of values in %q", p.FieldConfig.Defaults.Unit, unit)
+		}
+		wrong = append(wrong, targetFaults(t)...)
+	}
+	return wrong
+}
+
+// targetFaults returns the errors of one query of a panel and its legend.
+func targetFaults(t target) (wrong findings) {
+	if t.Datasource.UID != "${datasource}" {
+		wrong.note("a fixed data source")
+	}
+	if t.Exemplar != strings.Contains(t.Expr, "histogram_quantile") {
+		wrong.note("exemplars are drawn with quantiles, and only there")
+	}
+	if t.LegendFormat == "" {
+		wrong.note("no legend")
+	}
+	for _, m := range legendLabel.FindAllStringSubmatch(t.LegendFormat, -1) {
+		if !slices.Contains(grouping(t.Expr), m[1]) {
+			wrong.note("the legend names %q, which the query drops", m[1])
+		}
+	}
+	return append(wrong, queryFaults(t.Expr, "__rate_interval", "__range")...)
+}
+
+// variableFaults compares the variables of a dashboard with their uses.
+func variableFaults(d shown, body string) (wrong findings) {
 	defined := map[string]bool{"__rate_interval": true, "__range": true, "__range_s": true, "__all": true}
 	for _, v := range d.Templating.List {
 		if defined[v.Name] {
-			note("variable %s is defined twice", v.Name)
+			wrong.note("variable %s is defined twice", v.Name)
 		}
 		defined[v.Name] = true
 		if !regexp.MustCompile(`\$\{?` + v.Name + `\b`).MatchString(strings.ReplaceAll(body, `"name": "`+v.Name, "")) {
-			note("variable %s is never used", v.Name)
+			wrong.note("variable %s is never used", v.Name)
 		}
 		if v.Type == "query" {
-			if v.Refresh != 2 || !v.Multi || !v.IncludeAll || v.AllValue == "" || v.Datasource == nil || v.Datasource.UID != "${datasource}" {
-				note("variable %s: want several, all, refreshed with the time range, from the chosen data source", v.Name)
-			}
-			for _, w := range queryFaults(fmt.Sprint(v.Query)) {
-				note("variable %s: %s", v.Name, w)
-			}
+			wrong.of("variable "+v.Name, choiceFaults(v))
 		}
 	}
 	for _, m := range variableName.FindAllStringSubmatch(body, -1) {
 		if !defined[m[1]] {
-			note("variable %s is not defined", m[1])
+			wrong.note("variable %s is not defined", m[1])
 		}
 	}
 	return wrong
+}
+
+// choiceFaults returns the errors of a variable that offers the results of a
+// query.
+func choiceFaults(v variable) (wrong findings) {
+	if !v.Multi || !v.IncludeAll || v.AllValue == "" {
+		wrong.note("want a choice of several and of all")
+	}
+	if v.Refresh != 2 {
+		wrong.note("want it refreshed with the time range")
+	}
+	if v.Datasource == nil || v.Datasource.UID != "${datasource}" {
+		wrong.note("a fixed data source")
+	}
+	return append(wrong, queryFaults(fmt.Sprint(v.Query))...)
 }
 
 // queryFaults compares the metrics, labels and functions of an expression with
 // the catalogue. Windows of five minutes or more belong to the rules; a
 // dashboard uses variables.
-func queryFaults(expr string, windows ...string) (wrong []string) {
-	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+func queryFaults(expr string, windows ...string) (wrong findings) {
 	for _, m := range setOperand.FindAllStringSubmatch(expr, -1) {
 		if strings.HasSuffix(m[1], "}") {
 			m[1] = "label_values(" + m[1] + ", job)" // whether there are any
@@ -171,90 +213,125 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 	expr = setOperand.ReplaceAllString(expr, "")
 	wrong = append(wrong, increaseFaults(expr, windows)...)
 	expr = newSeries.ReplaceAllString(expr, "increase(${8}[${9}])")
-	selectors := selector.FindAllStringSubmatch(expr, -1)
-	metrics := metricName.FindAllString(expr, -1)
-	if len(selectors) == 0 {
-		note("no selector in %s", expr)
-	}
-	for _, name := range metrics {
+	for _, name := range metricName.FindAllString(expr, -1) {
 		if _, _, ok := lookup(name); !ok {
-			note("%s is not a metric of the catalogue", name)
+			wrong.note("%s is not a metric of the catalogue", name)
 		}
 	}
-	for _, m := range selectors {
-		function, name, matchers, window := m[1], m[2], m[3], m[4]
+	all := selections(expr)
+	if len(all) == 0 {
+		wrong.note("no selector in %s", expr)
+	}
+	for _, s := range all {
+		wrong = append(wrong, labelFaults(expr, s)...)
+		wrong = append(wrong, functionFaults(expr, s)...)
+		rated := s.function == "rate" || s.function == "increase"
+		if rated && len(windows) > 0 && !slices.Contains(windows, strings.TrimPrefix(s.window, "$")) {
+			wrong.note("the window %q", s.window)
+		}
+	}
+	return append(wrong, quantileFaults(expr)...)
+}
+
+// selection is a selector of a query with the function around it.
+type selection struct{ function, name, matchers, window string }
+
+func selections(expr string) (all []selection) {
+	for _, m := range selector.FindAllStringSubmatch(expr, -1) {
+		s := selection{function: m[1], name: m[2], matchers: m[3], window: m[4]}
 		if m[5] != "" {
-			name, matchers = m[6], m[7]
+			s = selection{function: m[5], name: m[6], matchers: m[7]}
 		}
-		i, suffix, known := lookup(name)
-		if !known && name != "up" && name != "" {
-			continue
-		}
-		allowed := append([]string{"cluster", "namespace", "job", "instance"}, i.Attributes...)
-		if name == "" {
-			allowed = append(allowed, "__name__", "otel_metric_overflow")
-		}
-		for _, l := range matcherLabel.FindAllStringSubmatch(matchers, -1) {
-			if !slices.Contains(allowed, l[1]) {
-				note("%s has no label %q", name, l[1])
-			}
-		}
-		if known {
-			for _, l := range grouping(expr) {
-				if !slices.Contains(allowed, l) && l != "pod" && l != "le" {
-					note("%s is grouped by %q, which it does not have", name, l)
-				}
-			}
-		}
-		grows := i.Kind == catalog.Counter || i.Kind == catalog.Histogram
-		rated := function == "rate" || function == "increase"
-		state := i.Name == catalog.Instruments().LabelOverflows.Name // it lasts until the process ends
-		if known && m[5] == "" && function != "label_values" && grows != rated && !state {
-			note("%s of %s, a %s", function, name, i.Kind)
-		}
-		if i.Kind == catalog.Histogram && suffix == "" && strings.Count(expr, name+"_bucket{")+strings.Count(expr, name+"_count{") == 0 {
-			note("%s without _bucket, _sum or _count", name)
-		}
-		if rated && len(windows) > 0 && !slices.Contains(windows, strings.TrimPrefix(window, "$")) {
-			note("the window %q", window)
+		all = append(all, s)
+	}
+	return all
+}
+
+// labelFaults compares the labels of a selection with those of its metric.
+func labelFaults(expr string, s selection) (wrong findings) {
+	i, _, known := lookup(s.name)
+	if !known && s.name != "up" && s.name != "" {
+		return nil
+	}
+	allowed := append([]string{"cluster", "namespace", "job", "instance"}, i.Attributes...)
+	if s.name == "" {
+		allowed = append(allowed, "__name__", "otel_metric_overflow")
+	}
+	for _, l := range matcherLabel.FindAllStringSubmatch(s.matchers, -1) {
+		if !slices.Contains(allowed, l[1]) {
+			wrong.note("%s has no label %q", s.name, l[1])
 		}
 	}
-	if strings.Contains(expr, "histogram_quantile") && (!strings.Contains(expr, "_bucket") || !slices.Contains(grouping(expr), "le")) {
-		note("a quantile of something that has no buckets")
+	if !known {
+		return wrong
 	}
-	if n := strings.Count(expr, "histogram_quantile"); n%2 > 0 || n > 0 && !nativeToo.MatchString(expr) {
-		note("a quantile of fixed buckets alone, or of native histograms alone")
+	allowed = append(allowed, "pod", "le")
+	for _, l := range grouping(expr) {
+		if !slices.Contains(allowed, l) {
+			wrong.note("%s is grouped by %q, which it does not have", s.name, l)
+		}
+	}
+	return wrong
+}
+
+// functionFaults compares the function of a selection with its metric's kind.
+func functionFaults(expr string, s selection) (wrong findings) {
+	i, suffix, known := lookup(s.name)
+	lasts := i.Name == catalog.Instruments().LabelOverflows.Name // until the process ends
+	if !known || lasts {
+		return nil
+	}
+	grows := i.Kind == catalog.Counter || i.Kind == catalog.Histogram
+	rated := s.function == "rate" || s.function == "increase"
+	if grows != rated && s.function != "label_values" {
+		wrong.note("%s of %s, a %s", s.function, s.name, i.Kind)
+	}
+	fixed := strings.Contains(expr, s.name+"_bucket{") || strings.Contains(expr, s.name+"_count{")
+	if i.Kind == catalog.Histogram && suffix == "" && !fixed {
+		wrong.note("%s without _bucket, _sum or _count", s.name)
+	}
+	return wrong
+}
+
+// quantileFaults returns the errors of quantiles, of the rates of histograms
+// and of ratios.
+func quantileFaults(expr string) (wrong findings) {
+	quantiles := strings.Count(expr, "histogram_quantile")
+	if quantiles > 0 && (!strings.Contains(expr, "_bucket") || !slices.Contains(grouping(expr), "le")) {
+		wrong.note("a quantile of something that has no buckets")
+	}
+	if quantiles%2 > 0 || quantiles > 0 && !nativeToo.MatchString(expr) {
+		wrong.note("a quantile of fixed buckets alone, or of native histograms alone")
+	}
+	if quantiles > 0 && !strings.Contains(expr, ">= 0") {
+		wrong.note("a quantile that is NaN while nothing is recorded")
 	}
 	if strings.Contains(expr, "_count{") && !strings.Contains(expr, "histogram_count(") {
-		note("a rate of fixed buckets alone")
-	}
-	if strings.Contains(expr, "histogram_quantile") && !strings.Contains(expr, ">= 0") {
-		note("a quantile that is NaN while nothing is recorded")
+		wrong.note("a rate of fixed buckets alone")
 	}
 	if strings.Contains(expr, "/") && !strings.Contains(expr, "> 0)") {
-		note("a ratio that can be 0/0")
+		wrong.note("a ratio that can be 0/0")
 	}
 	return wrong
 }
 
 // increaseFaults compares the parts of each increase with what was counted
 // before the first scrape.
-func increaseFaults(expr string, windows []string) (wrong []string) {
-	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+func increaseFaults(expr string, windows []string) (wrong findings) {
 	whole := newSeries.FindAllStringSubmatch(expr, -1)
 	if len(whole) != strings.Count(expr, "increase(") {
-		note("an increase without what was counted before the first scrape")
+		wrong.note("an increase without what was counted before the first scrape")
 		return wrong
 	}
 	for _, m := range whole {
 		if m[1] != m[3] || m[1] != m[8] || m[2] != m[5] || m[2] != m[6] || m[2] != m[9] {
-			note("new series of one kind and the increase of another: %s", m[0])
+			wrong.note("new series of one kind and the increase of another: %s", m[0])
 		}
 		if m[7] != map[string]string{"15m": "900", "$__range": "$__range_s"}[m[2]] {
-			note("a process that started within %s seconds, and a window of %s", m[7], m[2])
+			wrong.note("a process that started within %s seconds, and a window of %s", m[7], m[2])
 		}
 		if !slices.Contains(windows, strings.TrimPrefix(m[4], "$")) {
-			note("the window %q", m[4])
+			wrong.note("the window %q", m[4])
 		}
 	}
 	return wrong

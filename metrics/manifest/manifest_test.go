@@ -60,7 +60,7 @@ func TestSeededFaultsAreFound(t *testing.T) {
 		"an unknown variable":     {`job=~\"$job\"`, `job=~\"$service\"`, "variable service is not defined", "the panel is empty"},
 		"an unused cluster":       {`cluster=~\"$cluster\"`, `cluster=~\".*\"`, "variable cluster is never used", "a choice without effect"},
 		"an unused variable":      {`instance=~\"$instance\"`, `instance=~\".+\"`, "variable instance is never used", "a choice without effect"},
-		"a fixed data source":     {`"uid": "${datasource}"`, `"uid": "prometheus"`, "from the chosen data source", "a fixed data source ignores the user's choice"},
+		"a fixed data source":     {`"uid": "${datasource}"`, `"uid": "prometheus"`, "variable cluster: a fixed data source", "a fixed data source ignores the user's choice"},
 		"an id twice":             {`"id": 7,`, `"id": 6,`, "id 6", "Grafana renumbers, links break"},
 		"overlapping panels":      {`"x": 4,`, `"x": 2,`, "overlaps", "one hides the other"},
 		"out of the grid":         {`"x": 20,`, `"x": 21,`, "outside of the grid", "24 columns"},
@@ -69,7 +69,7 @@ func TestSeededFaultsAreFound(t *testing.T) {
 		"no description":          {`"description": "Half of the reconciles are faster than p50, one in a hundred is slower than p99."`, `"description": ""`, "no description", "what does it mean?"},
 		"a legend without label":  {`"legendFormat": "\u007b\u007bcontroller}} p50 \u007b\u007bcluster}} \u007b\u007bnamespace}} \u007b\u007bjob}}"`, `"legendFormat": "\u007b\u007bpod}} p50"`, `names "pod"`, "an empty name"},
 		"a fixed window":          {"[$__rate_interval]", "[1m]", `the window "1m"`, "empty when Prometheus scrapes more rarely"},
-		"a choice of one":         {`"multi": true`, `"multi": false`, "want several", "all controllers at a glance"},
+		"a choice of one":         {`"multi": true`, `"multi": false`, "want a choice of several", "all controllers at a glance"},
 		"editable":                {`"editable": false`, `"editable": true`, "can be edited", "changes would be lost"},
 		"no JSON":                 {`"panels": [`, `"panels": {`, "invalid character", "a torn file"},
 	} {
