@@ -119,6 +119,7 @@ func notShared(t *testing.T, name string, a, b reflect.Value) {
 	})
 }
 
+// walk visits each pointer, map and slice that v leads to.
 func walk(v reflect.Value, path string, visit func(uintptr, string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -128,27 +129,36 @@ func walk(v reflect.Value, path string, visit func(uintptr, string)) {
 		if v.Type().Elem().Size() > 0 {
 			visit(v.Pointer(), path)
 		}
-		walk(v.Elem(), path, visit)
-	case reflect.Interface:
-		walk(v.Elem(), path, visit)
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		if v.Len() > 0 {
 			visit(v.Pointer(), path)
-		}
-		for i := range v.Len() {
-			walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
-		}
-	case reflect.Map:
-		if v.Len() > 0 {
-			visit(v.Pointer(), path)
-		}
-		for _, key := range v.MapKeys() {
-			walk(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key), visit)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
 		}
 	default:
 	}
+	for name, part := range parts(v) {
+		walk(part, path+name, visit)
+	}
+}
+
+// parts returns the values that v holds or points to, by their names.
+func parts(v reflect.Value) map[string]reflect.Value {
+	all := map[string]reflect.Value{}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		all[""] = v.Elem()
+	case reflect.Slice:
+		for i := range v.Len() {
+			all[fmt.Sprintf("[%d]", i)] = v.Index(i)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			all[fmt.Sprintf("[%v]", key)] = v.MapIndex(key)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			all["."+v.Type().Field(i).Name] = v.Field(i)
+		}
+	default:
+	}
+	return all
 }

@@ -77,18 +77,22 @@ func TestCounts(t *testing.T) {
 func TestCounts_StayWithinTheBounds(t *testing.T) {
 	for replicas := range int32(60) {
 		for weight := range int32(101) {
-			for _, surge := range []int32{0, 1} {
-				canary, stable := sized(replicas, fmt.Sprint(surge), fmt.Sprint(1-surge)).Counts(weight)
-				sum := canary + stable
-				ok := canary >= 0 && stable >= 0 && (sum == replicas || sum == replicas+surge && replicas > 0)
-				stuck := surge == 0 && replicas*weight%100 == 50 && replicas*weight/100 == replicas-1
-				if weight > 0 && weight < 100 && replicas > 0 && replicas+surge > 1 && !stuck {
-					ok = ok && canary > 0 && stable > 0
-				}
-				assert.True(t, ok, "%d replicas, weight %d, surge %d: %d and %d", replicas, weight, surge, canary, stable)
-			}
+			withinTheBounds(t, replicas, weight, 0)
+			withinTheBounds(t, replicas, weight, 1)
 		}
 	}
+}
+
+func withinTheBounds(t *testing.T, replicas, weight, surge int32) {
+	t.Helper()
+	canary, stable := sized(replicas, fmt.Sprint(surge), fmt.Sprint(1-surge)).Counts(weight)
+	sum := canary + stable
+	ok := canary >= 0 && stable >= 0 && (sum == replicas || sum == replicas+surge && replicas > 0)
+	stuck := surge == 0 && replicas*weight%100 == 50 && replicas*weight/100 == replicas-1
+	if weight > 0 && weight < 100 && replicas > 0 && replicas+surge > 1 && !stuck {
+		ok = ok && canary > 0 && stable > 0
+	}
+	assert.True(t, ok, "%d replicas, weight %d, surge %d: %d and %d", replicas, weight, surge, canary, stable)
 }
 
 func TestCounts_WithTrafficRouting(t *testing.T) {

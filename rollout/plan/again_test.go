@@ -9,6 +9,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -197,35 +198,14 @@ func TestPlan_RunAgainKeepsTheAutoscalersReplicas(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_DisturbedAfterAnyStep(t *testing.T) {
-	disturbances := map[string]func(j journey, w world) (pods int){
-		"Scaled": func(_ journey, w world) int {
-			if w.scale(9) {
-				return 9
-			}
-			return 5
-		},
-		"Released": func(_ journey, w world) int {
-			w.each(func(o map[string]any) { release(o, "web:2") })
-			return 5
-		},
-		"CreatedAgain": func(j journey, w world) int {
-			o := clone(t, j.from).Objects[j.old]
-			o["metadata"].(map[string]any)["uid"] = "again"
-			w.Objects[j.old] = o
-			return 5
-		},
-	}
 	eachJourney(t, func(c *cluster, j journey) {
 		for n := range len(j.plan.Steps) + 1 {
 			c.set(j.from)
 			c.run(j.until(n))
 			state := c.world()
-			for name, disturb := range disturbances {
-				if name == "Scaled" && !j.scaled() {
-					continue
-				}
+			for name, disturb := range j.disturbances(c.T) {
 				w := clone(c.T, state)
-				pods := disturb(j, w)
+				pods := disturb(w)
 				w.Least = 1000
 				c.set(w)
 				out, err := c.try(j.plan.String())
@@ -236,21 +216,38 @@ func TestPlan_DisturbedAfterAnyStep(t *testing.T) {
 				require.NotContains(c, out, "force", where)
 				require.GreaterOrEqual(c, c.world().Least, pods, where)
 				if name == "Released" {
-					require.NotContains(c, slices.Collect(values(c.world().outcome())), "5 pods of web:1", where)
+					require.NotContains(c, slices.Collect(maps.Values(c.world().outcome())), "5 pods of web:1", where)
 				}
 			}
 		}
 	})
 }
 
-func values(m map[string]string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
+// disturbances change a world and return how many pods there must be from then
+// on.
+func (j journey) disturbances(t *testing.T) map[string]func(w world) (pods int) {
+	t.Helper()
+	all := map[string]func(w world) int{
+		"Released": func(w world) int {
+			w.each(func(o map[string]any) { release(o, "web:2") })
+			return 5
+		},
+		"CreatedAgain": func(w world) int {
+			o := clone(t, j.from).Objects[j.old]
+			o["metadata"].(map[string]any)["uid"] = "again"
+			w.Objects[j.old] = o
+			return 5
+		},
+	}
+	if j.scaled() {
+		all["Scaled"] = func(w world) int {
+			if w.scale(9) {
+				return 9
 			}
+			return 5
 		}
 	}
+	return all
 }
 
 // TestPlan_RunAgainAfterAFailedRequest: no answer does not mean that an object
