@@ -204,56 +204,6 @@ func TestPatch_AllocatesANilStampEmbeddedByPointer(t *testing.T) {
 	assert.Nil(t, before.Status.Stamp)
 }
 
-// Each field that the API server does not store as sent costs one write and one
-// error, also if every reconcile computes it again.
-func TestCommit_FieldsThatTheServerDoesNotKeep(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		server func(*server)
-		path   string
-		errors int
-	}{
-		"Pruned":    {"The schema does not declare it.", func(s *server) { s.prunes = []string{"text"} }, "status.text", 1},
-		"Defaulted": {"It was cleared, and the schema has a default.", func(s *server) { s.restatus("a", `{"mode":"Auto"}`); s.defaults = map[string]any{"mode": "Auto"} }, "status.mode", 1},
-		"Added":     {"A default of a field that was not sent is neither an error nor a reason to write.", func(s *server) { s.defaults = map[string]any{"mode": "Auto"} }, "", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for kind, reconcile := range map[string]func(s *server) error{
-				"Typed": func(s *server) error {
-					before := get[Report](t, s, "a")
-					after := before.DeepCopy()
-					after.Status.Text, after.Status.Mode = "began", ""
-					_, err := commit(t, s, before, after, running)
-					return err
-				},
-				"Unstructured": func(s *server) error {
-					before := get[unstructured.Unstructured](t, s, "a")
-					after := before.DeepCopy()
-					require.NoError(t, unstructured.SetNestedField(after.Object, "began", "status", "text"))
-					unstructured.RemoveNestedField(after.Object, "status", "mode")
-					_, err := commit(t, s, before, after, running)
-					return err
-				},
-			} {
-				s := newServer(t)
-				s.create("a")
-				tc.server(s)
-
-				var failed []error
-				for range 5 {
-					if err := reconcile(s); err != nil {
-						failed = append(failed, err)
-					}
-				}
-				assert.Equal(t, 1, s.sent(), "%s: %s", kind, tc.reason)
-				if assert.Len(t, failed, tc.errors, kind) && tc.errors > 0 {
-					assert.ErrorContains(t, failed[0], tc.path)
-				}
-			}
-		})
-	}
-}
-
 // A status that was restored from a backup has a generation that the new object
 // does not have yet. Commit refuses it, and the comment of ErrSuperseded says
 // how to start over.

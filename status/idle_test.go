@@ -265,48 +265,58 @@ func scribble(v reflect.Value, depth int) {
 	if depth > 40 {
 		return
 	}
+	for _, part := range parts(v) {
+		scribble(part, depth+1)
+	}
+	overwrite(v)
+}
+
+// parts returns the values that v holds or points to.
+func parts(v reflect.Value) (all []reflect.Value) {
 	switch v.Kind() { //nolint:exhaustive // the others hold no memory
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			scribble(v.Elem(), depth+1)
+			all = append(all, v.Elem())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				scribble(v.Field(i), depth+1)
-			} else if v.Field(i).CanAddr() && v.Type() == reflect.TypeFor[time.Time]() {
-				v.Set(reflect.ValueOf(time.Unix(1, 0)))
-				return
+				all = append(all, v.Field(i))
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			scribble(v.Index(i), depth+1)
-			if v.Index(i).Kind() == reflect.Interface {
-				v.Index(i).Set(reflect.ValueOf("scribbled"))
-			}
+			all = append(all, v.Index(i))
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
-			scribble(v.MapIndex(k), depth+1)
-			if v.Type().Elem().Kind() == reflect.Interface {
-				v.SetMapIndex(k, reflect.ValueOf("scribbled"))
-			} else {
-				v.SetMapIndex(k, reflect.Value{})
-			}
+			all = append(all, v.MapIndex(k))
 		}
+	}
+	return all
+}
+
+// overwrite changes v itself, where that can be done.
+func overwrite(v reflect.Value) {
+	if v.Kind() == reflect.Map {
+		v.Clear()
+	}
+	if !v.CanSet() {
+		return
+	}
+	switch v.Type() {
+	case reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(time.Unix(1, 0)))
+	case reflect.TypeFor[any]():
+		v.Set(reflect.ValueOf("scribbled"))
+	}
+	switch v.Kind() { //nolint:exhaustive // the others are changed in their parts
 	case reflect.String:
-		if v.CanSet() {
-			v.SetString("scribbled")
-		}
+		v.SetString("scribbled")
 	case reflect.Int64, reflect.Int32, reflect.Int:
-		if v.CanSet() {
-			v.SetInt(99)
-		}
+		v.SetInt(99)
 	case reflect.Uint8:
-		if v.CanSet() {
-			v.SetUint('x')
-		}
+		v.SetUint('x')
 	}
 }
 

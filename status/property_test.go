@@ -44,34 +44,17 @@ func TestCommit_KeepsTheContractUnderEveryInterleaving(t *testing.T) {
 
 	var wg sync.WaitGroup
 	for id := range writers {
+		w := &interleaved{
+			s: s, h: h, rand: rand.New(rand.NewPCG(uint64(id), 7)), own: fmt.Sprint("Writer", id), untyped: id%2 == 1,
+			said: map[types.UID]string{}, cache: map[string]*Run{}, older: map[string]*Run{},
+		}
+		w.writer = status.Writer{Owned: []string{w.own}, OnCommit: h.count}
+		if id == 7 {
+			w.writer.Retries = -1
+		}
 		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(id), 7))
-			w := &interleaved{s: s, h: h, rand: r, own: fmt.Sprint("Writer", id), untyped: id%2 == 1, said: map[types.UID]string{}}
-			w.writer = status.Writer{Owned: []string{w.own}, OnCommit: h.count}
-			if id == 7 {
-				w.writer.Retries = -1
-			}
-			cache, older := map[string]*Run{}, map[string]*Run{}
 			for round := range rounds {
-				name := fmt.Sprint("run-", r.IntN(objects))
-				switch {
-				case round%37 == 36:
-					h.do(func() { s.delete(name); s.create(name) })
-				case round%11 == 10:
-					h.do(func() { s.respec(name, fmt.Sprint(id, round)) })
-				}
-				if cache[name] == nil || r.IntN(3) > 0 { // else reconcile from a stale copy
-					older[name], cache[name] = cache[name], h.get(t, s, name)
-				}
-				runtime.Gosched() // the others write now, where there is one processor for all too
-				before := cache[name]
-				if older[name] != nil && r.IntN(10) == 0 {
-					before = older[name] // as after a restart: older than what it wrote itself
-				}
-				w.reconcile(before, round)
-				if stored := h.get(t, s, name); w.said[stored.UID] != "" {
-					assert.Equal(t, w.said[stored.UID], conditionOf(stored, w.own).Message, "what this writer said is still there")
-				}
+				w.act(fmt.Sprint("run-", w.rand.IntN(objects)), round)
 			}
 		})
 	}
@@ -96,6 +79,34 @@ type interleaved struct {
 	acting  int64                // the generation of what it reconciles now
 	message string               // and what its condition says; "" for nothing new
 	said    map[types.UID]string // its last message that was stored
+
+	cache, older map[string]*Run // the last copy that was read, and the one before
+}
+
+// act may change an object as a user does, and reconciles it from a copy that
+// may be stale.
+func (w *interleaved) act(name string, round int) {
+	t := w.s.t
+	switch {
+	case round%37 == 36:
+		w.h.do(func() { w.s.delete(name); w.s.create(name) })
+	case round%11 == 10:
+		w.h.do(func() { w.s.respec(name, fmt.Sprint(w.own, round)) })
+	}
+	if w.cache[name] == nil || w.rand.IntN(3) > 0 { // else reconcile from a stale copy
+		w.older[name] = w.cache[name]
+		w.cache[name] = w.h.get(t, w.s, name)
+	}
+	runtime.Gosched() // the others write now, where there is one processor for all too
+	before := w.cache[name]
+	if w.older[name] != nil && w.rand.IntN(10) == 0 {
+		before = w.older[name] // as after a restart: older than what it wrote itself
+	}
+	w.reconcile(before, round)
+	stored := w.h.get(t, w.s, name)
+	if w.said[stored.UID] != "" {
+		assert.Equal(t, w.said[stored.UID], conditionOf(stored, w.own).Message, "what this writer said is still there")
+	}
 }
 
 // reconcile computes a status from a copy that was read, and commits it.

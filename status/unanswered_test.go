@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,82 +28,89 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestCommit_ReadsFirstAfterAWriteWithoutAnswer: the write may have been done.
-func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
-	runs := schema.GroupResource{Group: "example.com", Resource: "runs"}
+// TestCommit_ReadsFirstAfterAWriteThatMayBeDone: a copy that lacks the write is
+// stale, and one read is enough to know that.
+func TestCommit_ReadsFirstAfterAWriteThatMayBeDone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
-		done   bool // the API server did the write
-		fresh  bool // the next copy has it
-		reads  int
-		stale  bool
 	}{
-		"TimedOutAndDone": {"The copy is older than the own write.", context.DeadlineExceeded, true, false, 1, true},
-		"BrokenAndDone":   {"The same.", errNoAnswer, true, false, 1, true},
-		"DoneAndSeen":     {"A copy with a newer version has the write.", errNoAnswer, true, true, 0, false},
-		"NotDone":         {"The read shows that the copy is the newest.", errNoAnswer, false, false, 1, false},
-		"ServerTimeout":   {"A server that gave up may have done it.", apierrors.NewTimeoutError("late", 1), true, false, 1, true},
-		"InternalError":   {"A write that failed may be stored.", apierrors.NewInternalError(errNoAnswer), true, false, 1, true},
-		"RequestTimeout": {
-			"408 comes from a proxy.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusRequestTimeout}},
-			true, false, 1, true,
-		},
-		"Refused": {"Without a connection nothing was sent.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, false, 0, false},
-		"Forbidden": {
-			"An API server that refuses a request did not do it.",
-			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false,
-		},
-		"TooMany": {"An overloaded server has not stored it.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},
+		"TimedOut":       {"The copy is older than the own write.", context.DeadlineExceeded},
+		"Broken":         {"The same.", errNoAnswer},
+		"ServerTimeout":  {"A server that gave up may have done it.", apierrors.NewTimeoutError("late", 1)},
+		"InternalError":  {"A write that failed may be stored.", apierrors.NewInternalError(errNoAnswer)},
+		"RequestTimeout": {"408 comes from a proxy.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusRequestTimeout}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, stale := start(t)
-			fail := tc.err
-			w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
-				if fail != nil && !tc.done {
-					return nil, fail
-				}
-				reply, err := client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
-				if fail != nil {
-					return nil, fail
-				}
-				return reply, err
-			}, status.Writer{})
-			_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-			require.ErrorIs(t, err, tc.err)
+			w := failedOnce(t, s, stale, tc.err, true)
+			_, err := w.Commit(t.Context(), stale, withPhase(stale, "Failed"), status.Facts{})
+			require.ErrorIs(t, err, status.ErrStaleRead, tc.reason)
+			assert.Equal(t, []string{readFirst}, s.requests, "nothing is written")
+			assert.Equal(t, "Running", get[Run](t, s, "a").Status.Phase)
 			s.sent()
-			fail = nil
+			_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
+			require.ErrorIs(t, err, status.ErrStaleRead)
+			assert.Zero(t, s.sent(), "one read is enough")
+		})
+	}
+}
 
-			next := stale
-			if tc.fresh {
-				next = get[Run](t, s, "a")
+// TestCommit_WritesAgainAfterAWriteThatFailed: it reads first only if the write
+// may have been done.
+func TestCommit_WritesAgainAfterAWriteThatFailed(t *testing.T) {
+	runs := schema.GroupResource{Group: "example.com", Resource: "runs"}
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		done   bool // the API server did the write, and the next copy has it
+		reads  int
+	}{
+		"DoneAndSeen": {"A copy with a newer version has the write.", errNoAnswer, true, 0},
+		"NotDone":     {"The read shows that the copy is the newest.", errNoAnswer, false, 1},
+		"Refused":     {"Without a connection nothing was sent.", refused, false, 0},
+		"Forbidden":   {"An API server that refuses a request did not do it.", apierrors.NewForbidden(runs, "a", errors.New("no right")), false, 0},
+		"TooMany":     {"An overloaded server has not stored it.", apierrors.NewTooManyRequests("later", 1), false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, before := start(t)
+			w := failedOnce(t, s, before, tc.err, tc.done)
+			if tc.done {
+				before = get[Run](t, s, "a")
 			}
-			result, err := w.Commit(t.Context(), next, withPhase(next, "Failed"), status.Facts{})
-			s.mu.Lock()
-			requests := s.requests
-			s.mu.Unlock()
-			reads := 0
-			for _, request := range requests {
-				if request == "status {}" {
-					reads++
-				}
-			}
-			assert.Equal(t, tc.reads, reads, tc.reason)
-			if tc.stale {
-				require.ErrorIs(t, err, status.ErrStaleRead, tc.reason)
-				assert.Len(t, requests, tc.reads, "nothing is written")
-				assert.Equal(t, "Running", get[Run](t, s, "a").Status.Phase)
-				s.sent()
-				_, err = w.Commit(t.Context(), next, next.DeepCopy(), status.Facts{})
-				require.ErrorIs(t, err, status.ErrStaleRead)
-				assert.Zero(t, s.sent(), "one read is enough")
-				return
-			}
+			result, err := w.Commit(t.Context(), before, withPhase(before, "Failed"), status.Facts{})
 			require.NoError(t, err)
+			assert.Equal(t, tc.reads, strings.Count(strings.Join(s.requests, "\n"), readFirst), tc.reason)
 			assert.Equal(t, status.Written, result)
 			assert.Equal(t, "Failed", get[Run](t, s, "a").Status.Phase)
 		})
 	}
+}
+
+// readFirst is the request that reads an object: it writes nothing.
+const readFirst = "status {}"
+
+// failedOnce returns a Writer whose first write, of the phase Running, ended
+// with an error, done or not.
+func failedOnce(t *testing.T, s *server, before *Run, fail error, done bool) status.Writer {
+	t.Helper()
+	first := true
+	w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+		if !first {
+			return client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+		}
+		first = false
+		if done {
+			_, err := client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+			require.NoError(t, err)
+		}
+		return nil, fail
+	}, status.Writer{})
+	_, err := w.Commit(t.Context(), before, withPhase(before, "Running"), status.Facts{})
+	require.ErrorIs(t, err, fail)
+	s.sent()
+	return w
 }
 
 // TestCommit_ALateWriteChangesNothing: the API server does a write after its

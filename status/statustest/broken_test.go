@@ -6,6 +6,7 @@ package statustest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -35,135 +36,60 @@ type breakage struct {
 
 type looseKindOf = statustest.Kind[*unstructured.Unstructured]
 
-// wrapper is a Committer that does something wrong around a good one.
+// call is one call of a Committer that does something wrong around a good one.
+type call struct {
+	server        *server
+	good          statustest.Committer
+	ctx           context.Context
+	before, after *unstructured.Unstructured
+	facts         status.Facts
+}
+
+func (c call) commit() (status.Result, error) {
+	return c.good.Commit(c.ctx, c.before, c.after, c.facts)
+}
+
+// phase is the phase that the call sets.
+func (c call) phase() string {
+	phase, _, _ := unstructured.NestedString(c.after.Object, "status", "phase")
+	return phase
+}
+
 type wrapper func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error)
 
 func (w wrapper) Commit(ctx context.Context, before, after status.Object, f status.Facts) (status.Result, error) {
 	return w(ctx, before.(*unstructured.Unstructured), after.(*unstructured.Unstructured), f)
 }
 
+// instead has each call of the Writer made by commit.
+func instead(commit func(call) (status.Result, error)) func(*server, *looseKindOf) {
+	return func(s *server, k *looseKindOf) {
+		good := k.Writer
+		k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
+			return commit(call{s, good, ctx, before, after, f})
+		})
+	}
+}
+
 func breakages() map[string]breakage {
 	return map[string]breakage{
-		"NeverStarts": {"The mapping of phases forgets Running.", []string{"FirstWrite"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				if f.Progress == status.Running {
-					f.Progress = status.Waiting
-				}
-				return good.Commit(ctx, before, after, f)
-			})
-		}},
-		"WritesWhenIdle": {"A heartbeat of seconds writes each object all the time.", []string{"Idle"}, func(_ *server, k *looseKindOf) {
-			w := k.Writer.(status.Writer)
-			w.Heartbeat = 4 * time.Second
-			k.Writer = w
-		}},
-		"ChangesTheCache": {"The copy of the informer changes.", []string{"Before"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				result, err := good.Commit(ctx, before, after, f)
-				before.Object["status"] = after.Object["status"]
-				return result, err
-			})
-		}},
-		"DropsTheAnswer": {"The next Update of after conflicts.", []string{"After"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				return good.Commit(ctx, before, after.DeepCopy(), f)
-			})
-		}},
-		"ClaimsTheStoredGeneration": {"setStatus reads the object again.", []string{"NewSpec"}, func(s *server, k *looseKindOf) {
-			k.Writer = afterwards(s, k.Writer, func(o map[string]any, _ status.Facts, _ status.Result) string {
-				generation, _, _ := unstructured.NestedInt64(o, "metadata", "generation")
-				return `{"status":{"observedGeneration":` + string(rune('0'+generation)) + `}}`
-			})
-		}},
-		"ForgetsTheEnd": {"A run that starts again has no end.", []string{"Terminal"}, func(s *server, k *looseKindOf) {
-			k.Writer = afterwards(s, k.Writer, func(_ map[string]any, f status.Facts, _ status.Result) string {
-				if f.Progress == status.Running {
-					return `{"status":{"finishedAt":null}}`
-				}
-				return `{}`
-			})
-		}},
-		"DropsOtherConditions": {"A list is one value of a merge patch.", []string{"OtherField"}, func(s *server, k *looseKindOf) {
-			k.Writer = afterwards(s, k.Writer, func(_ map[string]any, _ status.Facts, result status.Result) string {
-				if result == status.Merged {
-					return `{"status":{"conditions":null}}`
-				}
-				return `{}`
-			})
-		}},
-		"RetriesAConflict": {"RetryOnConflict with the same status.", []string{"SameField"}, func(_ *server, k *looseKindOf) {
-			retryAfter(k, func(err error) bool { return errors.Is(err, status.ErrFieldConflict) })
-		}},
-		"RetriesAnOldGeneration": {"The retry has the newer generation.", []string{"Superseded"}, func(_ *server, k *looseKindOf) {
-			retryAfter(k, func(err error) bool {
-				return errors.Is(err, status.ErrSuperseded) && !errors.Is(err, status.ErrStaleRead)
-			})
-		}},
-		"RetriesOnANewObject": {"The retry does not compare uids.", []string{"Recreated"}, func(_ *server, k *looseKindOf) {
-			retryAfter(k, func(err error) bool { return errors.Is(err, status.ErrReplaced) })
-		}},
-		"RetriesAStaleCopy": {"The status of a stale copy replaces a newer one.", []string{"StaleCopy"}, func(_ *server, k *looseKindOf) {
-			retryAfter(k, func(err error) bool { return errors.Is(err, status.ErrStaleRead) })
-		}},
-		"IsMadeInEachReconcile": {"Such a Writer remembers nothing.", []string{"Defaulted", "Pruned", "StaleCopy"}, func(s *server, k *looseKindOf) {
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				return looseKind(s).Writer.Commit(ctx, before, after, f)
-			})
-		}},
-		"HidesALostField": {"Nothing says that the CRD lacks the field.", []string{"Pruned"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				result, err := good.Commit(ctx, before, after, f)
-				if result != "" && f.Progress == status.Running {
-					return result, nil
-				}
-				return result, err
-			})
-		}},
-		"TakesADefaultForAChange": {"A whole comparison differs forever.", []string{"Defaulted"}, func(s *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				_, sets, _ := unstructured.NestedString(after.Object, "status", "mode")
-				result, err := good.Commit(ctx, before, after, f)
-				if result == status.Unchanged && !sets {
-					_, err = s.patch(before.GetName(), []byte(`{"status":{"updatedAt":"2025-06-01T12:00:01Z"}}`), true)
-				}
-				return result, err
-			})
-		}},
-		"HidesANull": {"The status stays old without an error.", []string{"Nullable"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				result, err := good.Commit(ctx, before, after, f)
-				if apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueRequired) {
-					return status.Unchanged, nil
-				}
-				return result, err
-			})
-		}},
-		"LeavesOutZero": {"omitempty drops a required zero.", []string{"Required"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				total, _, _ := unstructured.NestedInt64(after.Object, "status", "total")
-				if total == 0 {
-					unstructured.RemoveNestedField(after.Object, "status", "total")
-				}
-				return good.Commit(ctx, before, after, f)
-			})
-		}},
-		"LosesTheVerdict": {"The other libraries send all or nothing.", []string{"Refused"}, func(_ *server, k *looseKindOf) {
-			good := k.Writer
-			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-				phase, _, _ := unstructured.NestedString(after.Object, "status", "phase")
-				if len(phase) > 9 {
-					return "", apierrors.NewRequestEntityTooLargeError(phase)
-				}
-				return good.Commit(ctx, before, after, f)
-			})
-		}},
+		"NeverStarts":               {"The mapping of phases forgets Running.", []string{"FirstWrite"}, instead(neverStarts)},
+		"WritesWhenIdle":            {"A heartbeat of seconds writes each object all the time.", []string{"Idle"}, writesWhenIdle},
+		"ChangesTheCache":           {"The copy of the informer changes.", []string{"Before"}, instead(changesTheCache)},
+		"DropsTheAnswer":            {"The next Update of after conflicts.", []string{"After"}, instead(dropsTheAnswer)},
+		"ClaimsTheStoredGeneration": {"setStatus reads the object again.", []string{"NewSpec"}, instead(claimsTheStoredGeneration)},
+		"ForgetsTheEnd":             {"A run that starts again has no end.", []string{"Terminal"}, instead(forgetsTheEnd)},
+		"DropsOtherConditions":      {"A list is one value of a merge patch.", []string{"OtherField"}, instead(dropsOtherConditions)},
+		"RetriesAConflict":          {"RetryOnConflict with the same status.", []string{"SameField"}, retryAfter(is(status.ErrFieldConflict))},
+		"RetriesAnOldGeneration":    {"The retry has the newer generation.", []string{"Superseded"}, retryAfter(isOfAnOldGeneration)},
+		"RetriesOnANewObject":       {"The retry does not compare uids.", []string{"Recreated"}, retryAfter(is(status.ErrReplaced))},
+		"RetriesAStaleCopy":         {"The status of a stale copy replaces a newer one.", []string{"StaleCopy"}, retryAfter(is(status.ErrStaleRead))},
+		"IsMadeInEachReconcile":     {"Such a Writer remembers nothing.", []string{"Defaulted", "Pruned", "StaleCopy"}, instead(isMadeInEachReconcile)},
+		"HidesALostField":           {"Nothing says that the CRD lacks the field.", []string{"Pruned"}, instead(hidesALostField)},
+		"TakesADefaultForAChange":   {"A whole comparison differs forever.", []string{"Defaulted"}, instead(takesADefaultForAChange)},
+		"HidesANull":                {"The status stays old without an error.", []string{"Nullable"}, instead(hidesANull)},
+		"LeavesOutZero":             {"omitempty drops a required zero.", []string{"Required"}, instead(leavesOutZero)},
+		"LosesTheVerdict":           {"The other libraries send all or nothing.", []string{"Refused"}, instead(losesTheVerdict)},
 		"HasALaxClient": {
 			"A client that accepts an outdated version passes only with NoConflicts.",
 			[]string{"OtherField", "Recreated", "SameField", "Superseded"},
@@ -183,44 +109,139 @@ func breakages() map[string]breakage {
 	}
 }
 
-// afterwards returns a Committer that sends the patch that change returns after
-// a write.
-func afterwards(s *server, good statustest.Committer, change func(o map[string]any, f status.Facts, result status.Result) string) wrapper {
-	return func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-		result, err := good.Commit(ctx, before, after, f)
-		if err != nil {
-			return result, err
-		}
-		o, err := s.patch(before.GetName(), []byte(change(s.objects[before.GetName()], f, result)), true)
-		if err == nil {
-			after.Object = (&unstructured.Unstructured{Object: o}).DeepCopy().Object
-		}
+func neverStarts(c call) (status.Result, error) {
+	if c.facts.Progress == status.Running {
+		c.facts.Progress = status.Waiting
+	}
+	return c.commit()
+}
+
+func writesWhenIdle(_ *server, k *looseKindOf) {
+	w := k.Writer.(status.Writer)
+	w.Heartbeat = 4 * time.Second
+	k.Writer = w
+}
+
+func changesTheCache(c call) (status.Result, error) {
+	result, err := c.commit()
+	c.before.Object["status"] = c.after.Object["status"]
+	return result, err
+}
+
+func dropsTheAnswer(c call) (status.Result, error) {
+	c.after = c.after.DeepCopy()
+	return c.commit()
+}
+
+func claimsTheStoredGeneration(c call) (status.Result, error) {
+	result, err := c.commit()
+	if err != nil {
 		return result, err
 	}
+	generation, _, _ := unstructured.NestedInt64(c.server.objects[c.before.GetName()], "metadata", "generation")
+	return result, c.patch(fmt.Sprintf(`{"status":{"observedGeneration":%d}}`, generation))
+}
+
+func forgetsTheEnd(c call) (status.Result, error) {
+	result, err := c.commit()
+	if err == nil && c.facts.Progress == status.Running {
+		err = c.patch(`{"status":{"finishedAt":null}}`)
+	}
+	return result, err
+}
+
+func dropsOtherConditions(c call) (status.Result, error) {
+	result, err := c.commit()
+	if err == nil && result == status.Merged {
+		err = c.patch(`{"status":{"conditions":null}}`)
+	}
+	return result, err
+}
+
+func isMadeInEachReconcile(c call) (status.Result, error) {
+	c.good = looseKind(c.server).Writer
+	return c.commit()
+}
+
+func hidesALostField(c call) (status.Result, error) {
+	result, err := c.commit()
+	if result != "" && c.facts.Progress == status.Running {
+		return result, nil
+	}
+	return result, err
+}
+
+func takesADefaultForAChange(c call) (status.Result, error) {
+	_, sets, _ := unstructured.NestedString(c.after.Object, "status", "mode")
+	result, err := c.commit()
+	if result == status.Unchanged && !sets {
+		_, err = c.server.patch(c.before.GetName(), []byte(`{"status":{"updatedAt":"2025-06-01T12:00:01Z"}}`), true)
+	}
+	return result, err
+}
+
+func hidesANull(c call) (status.Result, error) {
+	result, err := c.commit()
+	if apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueRequired) {
+		return status.Unchanged, nil
+	}
+	return result, err
+}
+
+func leavesOutZero(c call) (status.Result, error) {
+	total, _, _ := unstructured.NestedInt64(c.after.Object, "status", "total")
+	if total == 0 {
+		unstructured.RemoveNestedField(c.after.Object, "status", "total")
+	}
+	return c.commit()
+}
+
+func losesTheVerdict(c call) (status.Result, error) {
+	if len(c.phase()) > 9 {
+		return "", apierrors.NewRequestEntityTooLargeError(c.phase())
+	}
+	return c.commit()
+}
+
+// patch writes the status again, and gives the caller what is stored then.
+func (c call) patch(data string) error {
+	o, err := c.server.patch(c.before.GetName(), []byte(data), true)
+	if err == nil {
+		c.after.Object = (&unstructured.Unstructured{Object: o}).DeepCopy().Object
+	}
+	return err
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isOfAnOldGeneration(err error) bool {
+	return errors.Is(err, status.ErrSuperseded) && !errors.Is(err, status.ErrStaleRead)
 }
 
 // retryAfter makes the Writer commit again, from a new copy, after some errors.
-func retryAfter(k *looseKindOf, retries func(error) bool) {
-	good := k.Writer
-	get := k.Get
-	k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
-		wanted := after.DeepCopy()
-		result, err := good.Commit(ctx, before, after, f)
-		if !retries(err) {
-			return result, err
-		}
-		live, err := get(ctx, before)
-		if err != nil {
-			return "", err
-		}
-		next := live.DeepCopy()
-		phase, _, _ := unstructured.NestedString(wanted.Object, "status", "phase")
-		err = unstructured.SetNestedField(next.Object, phase, "status", "phase")
-		if err != nil {
-			return "", err
-		}
-		return good.Commit(ctx, live, next, f)
-	})
+func retryAfter(retries func(error) bool) func(*server, *looseKindOf) {
+	return func(s *server, k *looseKindOf) {
+		get := k.Get
+		instead(func(c call) (status.Result, error) {
+			phase := c.phase()
+			result, err := c.commit()
+			if !retries(err) {
+				return result, err
+			}
+			c.before, err = get(c.ctx, c.before)
+			if err != nil {
+				return "", err
+			}
+			c.after = c.before.DeepCopy()
+			err = unstructured.SetNestedField(c.after.Object, phase, "status", "phase")
+			if err != nil {
+				return "", err
+			}
+			return c.commit()
+		})(s, k)
+	}
 }
 
 // ofBroken is the environment variable that makes this program run the broken
