@@ -6,8 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export GOWORK := off
 
-# The Go modules of the repository. NESTED have tests. PEERS is the benchmark whose peer needs other versions. PINS
-# only pin the programs that are built.
+# The Go modules of the repository. NESTED have tests. PINS only pin the programs that are built.
 NESTED  := \
 	internal/controlplane \
 	internal/bench \
@@ -20,7 +19,6 @@ NESTED  := \
 	internal/e2e \
 	internal/e2e/chart \
 	internal/e2e/rollout
-PEERS   := internal/bench/rollout
 PINS    := internal/tools internal/tools/lint \
 	$(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
@@ -93,7 +91,7 @@ race: ## Run the unit tests of what has goroutines with the race detector
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) ./...
 
 .PHONY: lint lint-core actionlint
-lint: LINTED := . $(NESTED) $(PEERS)
+lint: LINTED := . $(NESTED)
 lint-core: LINTED := . examples/agentrun examples/controller-runtime internal/demo
 lint lint-core: actionlint vet-cross ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
 	@$(STATIC); internal/tools/lint.sh $(LINTED)
@@ -242,7 +240,7 @@ apidiff: ## Compare the API with the last tag, or REF=commit; fails on a break i
 
 .PHONY: tidy
 tidy: ## Run go mod tidy in every module, and gofmt
-	@for m in . $(NESTED) $(PEERS) $(PINS); do (cd $$m && go mod tidy); done
+	@for m in . $(NESTED) $(PINS); do (cd $$m && go mod tidy); done
 	@cd internal/controlplane/build/kubernetes && for old in [0-9]*.mod; do go mod tidy -modfile=$$old; done
 	@git ls-files '*.go' | xargs gofmt -w
 

@@ -5,8 +5,7 @@
 // one process, so that the ratios hold on any machine, even a busy one.
 //
 // Each folder with a main.go is a group: a program whose main passes its
-// [Group] to [Main]. It has the name of the package that it measures. rollout
-// is a module of its own, because Argo Rollouts needs an old client-go.
+// [Group] to [Main]. It has the name of the package that it measures.
 //
 // A [Measure] is one job that the library and its peers do. Each peer is used
 // as a good engineer would use it, with a comment that gives the reasons. How

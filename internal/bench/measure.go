@@ -57,9 +57,6 @@ type Subject struct {
 	// Least is the lowest n for Do, if each call has a fixed cost. Zero means
 	// 1.
 	Least int
-	// Less is a part of the job that does not count, such as reading a clock.
-	// It is measured in the same round and subtracted.
-	Less func(n int) error
 	// Requests returns the number of requests to the API server so far. It is
 	// nil if the job sends none.
 	Requests func() int64

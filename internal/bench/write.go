@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,7 +66,7 @@ func About(reports []Report) []string {
 	}
 	lines := []string{
 		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), took.Seconds(), how),
-		"Peers: " + strings.Join(peers, ", ") + ".",
+		"Peers: " + cmp.Or(strings.Join(peers, ", "), "none") + ".",
 	}
 	for _, r := range reports {
 		if r.Remark != "" {

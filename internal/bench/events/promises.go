@@ -6,11 +6,7 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"slices"
-	"strconv"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,48 +53,28 @@ func refusing(err error) func() func(string) error {
 
 // The scenarios, by their counts.
 var (
-	storms = []scenario{
-		{name: "10,000 failures of an object, 1 s apart", record: storm(1, 10_000, time.Second, false, same)},
-		{name: "the same, its resourceVersion moving", record: storm(1, 10_000, time.Second, true, same)},
-		{name: "the same, the note changing too", record: storm(1, 10_000, time.Second, true, varying)},
-		{name: "5,000 objects, each failing every 5 s for 10 min", record: storm(5000, 120, 5*time.Second, false, same)},
-	}
-	crowd = scenario{
+	moving = scenario{name: "an object that changes fails 10,000 times, 1 s apart", record: storm(1, 10_000, time.Second, true)}
+	crowds = scenario{name: "5,000 objects, each failing every 5 s for 10 min", record: storm(5000, 120, 5*time.Second, false)}
+	crowd  = scenario{
 		name: "burst of 5,000, API takes 50 ms", record: burst(5000, 0), after: time.Hour,
 		server: answering(50*time.Millisecond, 0, 0, nil),
 	}
 	faults = []scenario{
-		{name: "429 without Retry-After for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, busy())},
-		{name: "500 for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, apierrors.NewInternalError(down))},
-		{name: "503 for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, down)},
 		{
 			name: "30 s of 503 within 60 s, 594 events", record: burst(594, 101*time.Millisecond), after: time.Hour,
 			server: answering(0, 15*time.Second, 45*time.Second, down),
 		},
 		{name: "process ends with 500 queued, API takes 5 ms", record: burst(500, 0), server: answering(5*time.Millisecond, 0, 0, nil)},
-		{name: "events.k8s.io not served, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(absent)},
 		{name: "events.k8s.io not granted, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(forbidden)},
 	}
-	failing = []scenario{
-		{name: "100 objects, 100 of another namespace answered with 500", record: beside(100), after: time.Hour, fails: refusedByWebhook},
-		{name: "100 objects, 100 of another namespace without an answer for 10 s", record: beside(100), after: time.Hour, fails: hanging},
-	}
-	throttled = scenario{
-		name: "429 with Retry-After for 3 s, over HTTP, 50 events", record: burst(50, 0), after: time.Hour, http: true,
-		server: answering(0, 0, 3*time.Second, apierrors.NewTooManyRequests("too many requests", 1)),
-	}
-	unreachable = scenario{
-		name: "30 s of refused connections within 60 s, over HTTP, 594 events", record: burst(594, 101*time.Millisecond), after: time.Hour, http: true,
-		server: answering(0, 15*time.Second, 45*time.Second, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}),
+	failing = scenario{
+		name: "100 objects, 100 of another namespace without an answer for 10 s", record: beside(100), after: time.Hour, fails: hanging,
 	}
 	down      = apierrors.NewServiceUnavailable("overloaded")
-	absent    = apierrors.NewGenericServerResponse(http.StatusNotFound, "POST", eventsResource, "", "404 page not found", 0, true)
 	forbidden = apierrors.NewForbidden(eventsResource, "", nil)
 )
 
-func all() []scenario {
-	return slices.Concat(storms, faults, failing, []scenario{throttled, unreachable, crowd})
-}
+func all() []scenario { return append(slices.Clone(faults), moving, crowds, failing, crowd) }
 
 // refusedByWebhook is the answer in a namespace with a dead webhook.
 func refusedByWebhook(context.Context) error {
@@ -116,48 +92,27 @@ func hanging(ctx context.Context) error {
 	}
 }
 
-func same(int) string { return note }
-
-func varying(round int) string { return note + ", attempt " + strconv.Itoa(round) }
-
-// busy is throttling without Retry-After, like the answer of the admission
-// plugin EventRateLimit.
-func busy() error {
-	err := apierrors.NewTooManyRequests("too many requests", 0)
-	err.ErrStatus.Details = nil
-	return err
-}
-
 // promises counts writes and losses in virtual time, with the default options.
 func promises(ctx context.Context) []bench.Measure {
-	limits := []string{
-		"<= 25",
-		"<= 25",
-		"",
-		"<= 12100", // 20 writes a second for 600 s, after a burst of 100
-	}
-	var out []bench.Measure
-	for i, sc := range storms {
-		out = append(out, measure(ctx, sc, "writes", limits[i], func(o outcome) float64 { return float64(o.Writes) }))
-	}
-	out[len(out)-1].Rounds = 1 // it takes ten seconds and has no racing writes
+	writes := func(o outcome) float64 { return float64(o.Writes) }
 	lost := func(o outcome) float64 { return float64(o.Lost) }
+	last := func(o outcome) float64 { return o.Last }
+	out := []bench.Measure{
+		measure(ctx, moving, "writes", "<= 25", writes),
+		measure(ctx, crowds, "writes", "<= 12100", writes), // 20 a second for 600 s, after a burst of 100
+	}
+	out[1].Rounds = 1 // it takes ten seconds and has no racing writes
 	for _, sc := range faults {
 		out = append(out, measure(ctx, sc, "lost", "= 0", lost))
 	}
-	for _, sc := range failing { // the healthy objects, in a namespace that stores each write
-		out = append(out, measure(ctx, sc, "s to the last", "<= 3", func(o outcome) float64 { return o.Last }))
-	}
 	return append(
 		out,
-		measure(ctx, unreachable, "lost", "= 0", lost),
-		measure(ctx, throttled, "lost", "= 0", lost),
-		measure(ctx, throttled, bench.Requests, "", func(o outcome) float64 { return float64(o.Requests) }),
+		measure(ctx, failing, "s to the last", "<= 3", last), // of the healthy objects
 		measure(ctx, crowd, "lost", "= 0", lost),
 		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }),
 		// The delay of the last Event at 20 writes a second. A peer that loses
 		// Events finishes sooner.
-		measure(ctx, crowd, "s to the last", "", func(o outcome) float64 { return o.Last }),
+		measure(ctx, crowd, "s to the last", "", last),
 	)
 }
 

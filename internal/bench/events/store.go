@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,6 @@ const patience = time.Minute
 type store struct {
 	answer func(group string) error        // nil accepts each immediately
 	fails  func(ctx context.Context) error // the result of creations in badNamespace; nil means like the others
-	http   bool                            // whether the recorders use real clients
 
 	mu               sync.Mutex
 	changed          sync.Cond
@@ -40,7 +38,6 @@ type store struct {
 	inFlight, most   int
 	last             time.Time           // time of the last accepted write, likewise
 	objects          map[string]struct{} // with a stored Event; nil if not needed
-	awaited          string              // the object whose Event await waits for
 }
 
 func newStore() *store {
@@ -64,9 +61,6 @@ func (s *store) create(group, object string) error {
 		s.creates++
 		if s.objects != nil {
 			s.objects[object] = struct{}{}
-		}
-		if s.awaited != "" && strings.Contains(object, s.awaited) {
-			s.awaited = ""
 		}
 	})
 }
@@ -105,18 +99,6 @@ func (s *store) write(group string, apply func()) error {
 // wait waits until n Events were created.
 func (s *store) wait(n int) error {
 	return s.until("not all Events were created", func() bool { return s.creates >= n })
-}
-
-// expect sets the object for await. Call it before the failure is recorded.
-func (s *store) expect(object string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.awaited = object
-}
-
-// await waits until the Event of the expected object was created.
-func (s *store) await() error {
-	return s.until("the Event that is recorded last was not created", func() bool { return s.awaited == "" })
 }
 
 // until waits until a write makes ok true, but no longer than patience.

@@ -23,8 +23,6 @@ type scenario struct {
 	server func() func(group string) error
 	// fails is the result of writes in badNamespace; nil means like the others.
 	fails func(ctx context.Context) error
-	// http lets the recorders use real clients.
-	http bool
 	// record records failures, and returns the number of objects that must have
 	// an Event in the end.
 	record func(fail func(o *corev1.ConfigMap, note string)) (objects int)
@@ -59,7 +57,7 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 		s.answer = sc.server()
 	}
 	s.fails = sc.fails
-	s.http, s.objects = sc.http, map[string]struct{}{}
+	s.objects = map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {
 		return outcome{}, err
@@ -81,7 +79,7 @@ func pass(d time.Duration) { <-time.After(d) }
 // storm lets each of n objects fail every period, rounds times. The API server
 // answers immediately and no queue overflows, so all pauses are the recorder's.
 // The resourceVersion changes if the controller writes the objects' status.
-func storm(n, rounds int, period time.Duration, moves bool, note func(round int) string) func(func(*corev1.ConfigMap, string)) int {
+func storm(n, rounds int, period time.Duration, moves bool) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
 		all := objects(n)
 		for round := range rounds {
@@ -89,7 +87,7 @@ func storm(n, rounds int, period time.Duration, moves bool, note func(round int)
 				if moves {
 					o.ResourceVersion = strconv.Itoa(round)
 				}
-				fail(o, note(round))
+				fail(o, note)
 				if i%batch == batch-1 {
 					synctest.Wait()
 				}

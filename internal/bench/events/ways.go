@@ -5,10 +5,13 @@ package main
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/go-logr/logr"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	toolsevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
@@ -26,9 +29,8 @@ const (
 
 // recorder is a running recorder.
 type recorder struct {
-	fail  func(o *corev1.ConfigMap, note string)
-	stop  func()               // the documented stop at the end of a process
-	drain func(s *store) error // for client-go's pipelines: waits until all recorded events are done; nil if not needed
+	fail func(o *corev1.ConfigMap, note string)
+	stop func() // the documented stop at the end of a process
 }
 
 // way starts a recorder that writes to s.
@@ -48,11 +50,8 @@ const (
 func ours(o events.Options) way {
 	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
 		o.Scheme = scheme.Scheme
-		to, err := s.sinks()
-		if err != nil {
-			return recorder{}, err
-		}
-		rec, err := events.New(to.ours, controller, o)
+		sink := events.NewSink(func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
+		rec, err := events.New(sink, controller, o)
 		if err != nil {
 			return recorder{}, err
 		}
@@ -81,23 +80,15 @@ var (
 )
 
 func startRecord(ctx context.Context, s *store) (recorder, error) {
-	to, err := s.sinks()
-	if err != nil {
-		return recorder{}, err
-	}
 	b := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
-	b.StartRecordingToSink(to.record)
+	b.StartRecordingToSink(recordSink{s})
 	rec := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: controller}).WithLogger(logr.Discard())
 	fail := func(o *corev1.ConfigMap, note string) { rec.Event(o, corev1.EventTypeWarning, reason, note) }
-	return recorder{fail: fail, stop: b.Shutdown, drain: drainOrdered(fail)}, nil
+	return recorder{fail: fail, stop: b.Shutdown}, nil
 }
 
 func startEvents(ctx context.Context, s *store) (recorder, error) {
-	to, err := s.sinks()
-	if err != nil {
-		return recorder{}, err
-	}
-	b := toolsevents.NewBroadcaster(to.events)
+	b := toolsevents.NewBroadcaster(eventsSink{s})
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	if err := b.StartRecordingToSinkWithContext(ctx); err != nil {
 		cancel()
@@ -107,5 +98,20 @@ func startEvents(ctx context.Context, s *store) (recorder, error) {
 	fail := func(o *corev1.ConfigMap, note string) {
 		rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "Reconcile", note)
 	}
-	return recorder{fail: fail, stop: func() { b.Shutdown(); cancel() }, drain: drainSpawning(fail)}, nil
+	return recorder{fail: fail, stop: func() { b.Shutdown(); cancel() }}, nil
+}
+
+// object returns an object without its kind, as from a typed client.
+func object(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ci", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "4711",
+	}}
+}
+
+func objects(n int) []*corev1.ConfigMap {
+	out := make([]*corev1.ConfigMap, n)
+	for i := range out {
+		out[i] = object("run-" + strconv.Itoa(i))
+	}
+	return out
 }

@@ -4,8 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,17 +16,15 @@ import (
 // object.
 func TestEveryWayWritesFirstOccurrences(t *testing.T) {
 	for _, w := range ways {
-		for _, http := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s http=%t", w.name, http), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					sc := scenario{record: burst(20, time.Millisecond), after: time.Minute, http: http, server: answering(0, 0, 0, nil)}
-					out, err := sc.run(t.Context(), w)
-					require.NoError(t, err)
-					assert.Equal(t, outcome{Writes: 20, Most: out.Most, Requests: 20, Last: out.Last}, out)
-					assert.InDelta(t, 0.02, out.Last, 0.01)
-				})
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sc := scenario{record: burst(20, time.Millisecond), after: time.Minute, server: answering(0, 0, 0, nil)}
+				out, err := sc.run(t.Context(), w)
+				require.NoError(t, err)
+				assert.Equal(t, outcome{Writes: 20, Most: out.Most, Requests: 20, Last: out.Last}, out)
+				assert.InDelta(t, 0.02, out.Last, 0.01)
 			})
-		}
+		})
 	}
 }
 
@@ -49,34 +45,4 @@ func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
 		assert.False(t, seen[sc.name], sc.name)
 		seen[sc.name] = true
 	}
-}
-
-// A drained pipeline writes nothing more. This does not run in virtual time,
-// which would not advance during settle.
-func TestDrained(t *testing.T) {
-	for _, w := range peers {
-		t.Run(w.name, func(t *testing.T) {
-			s := newStore()
-			r, err := w.start(t.Context(), s)
-			require.NoError(t, err)
-			defer r.stop()
-			idle.Store(int64(runtime.NumGoroutine()))
-			for _, o := range objects(50) {
-				r.fail(o, note)
-			}
-			require.NoError(t, r.drain(s))
-			assert.Equal(t, 51, s.outcome(time.Now()).Writes)
-		})
-	}
-}
-
-func TestNothingIsWaitedForForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		require.ErrorContains(t, s.wait(1), "within 1m0s")
-		s.expect("run-1")
-		require.ErrorContains(t, s.await(), "within 1m0s")
-		idle.Store(0)
-		require.ErrorContains(t, settle(), "after 1m0s; 0 are there")
-	})
 }

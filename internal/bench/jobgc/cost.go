@@ -42,6 +42,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 				_, err := lister.Get(job(0).Name)
 				return err
 			})}},
+			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: plainLister, Limit: "<= 2x or 50000"}},
 		},
 		{
 			Name:  "look at one of 10,000 cached Jobs",

@@ -23,7 +23,7 @@ func main() {
 		},
 		Measures: func(ctx context.Context) ([]bench.Measure, error) {
 			measures, err := costs(ctx)
-			return append(measures, lost(ctx)...), err
+			return append(measures, races(ctx)...), err
 		},
 	})
 }

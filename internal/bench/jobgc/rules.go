@@ -6,85 +6,63 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// verdict is what a rule says about a Job.
-type verdict struct {
-	missing   bool
-	succeeded bool
-}
-
 // rule decides whether a Job that was created is missing.
 type rule struct {
 	name string
-	look func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error)
+	look func(ctx context.Context, w *world, ref jobgc.Ref) (missing bool, err error)
 }
 
 // The peers' names in the table: what controllers do, each with the systems
 // that do it.
 const (
-	plainLister = "lister"                     // argo-rollouts' job metric, tekton
-	secondLook  = "lister, again after 100 ms" // services that have been bitten
-	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
+	plainLister = "lister"                // argo-rollouts' job metric, tekton
+	liveRead    = "lister, then live GET" // Kubernetes' own TTL controller, before it deletes
 )
 
 // ours asks again when Step says so, like a controller that has nothing to
 // change until then.
-var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (bool, error) {
 	for {
 		f, err := look(ctx, w.guard, ref)
 		if err != nil || f.State != jobgc.Pending {
-			return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
+			return f.State == jobgc.Missing, err
 		}
 		if err := ctx.Err(); err != nil {
-			return verdict{}, fmt.Errorf("the Job is still pending: %w", err)
+			return false, fmt.Errorf("the Job is still pending: %w", err)
 		}
 		pass(f.After)
 	}
 }}
 
 var (
-	byLister = rule{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
-		return judge(w.lister.Get(ref.Name))
+	byLister = rule{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (bool, error) {
+		_, err := w.lister.Get(ref.Name)
+		return judge(err)
 	}}
-	again = rule{secondLook, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
-		v, err := judge(w.lister.Get(ref.Name))
-		if err != nil || !v.missing {
-			return v, err
+	live = rule{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (bool, error) {
+		_, err := w.lister.Get(ref.Name)
+		missing, err := judge(err)
+		if err != nil || !missing {
+			return false, err
 		}
-		pass(100 * time.Millisecond)
-		return judge(w.lister.Get(ref.Name))
-	}}
-	live = rule{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
-		v, err := judge(w.lister.Get(ref.Name))
-		if err != nil || !v.missing {
-			return v, err
-		}
-		return judge(w.server.Get(ctx, ref.Name, metav1.GetOptions{}))
+		_, err = w.server.Get(ctx, ref.Name, metav1.GetOptions{})
+		return judge(err)
 	}}
 
-	rules = []rule{ours, byLister, again, live}
+	rules = []rule{ours, byLister, live}
 )
 
-// judge is what all of them do with the answer.
-func judge(job *batchv1.Job, err error) (verdict, error) {
+// judge is what they do with the answer.
+func judge(err error) (missing bool, failed error) {
 	if apierrors.IsNotFound(err) {
-		return verdict{missing: true}, nil
+		return true, nil
 	}
-	if err != nil {
-		return verdict{}, err
-	}
-	for _, c := range job.Status.Conditions {
-		if c.Type == batchv1.JobComplete && c.Status == "True" {
-			return verdict{succeeded: true}, nil
-		}
-	}
-	return verdict{}, nil
+	return false, err
 }

@@ -68,17 +68,6 @@ func (s *server) Patch(context.Context, string, types.PatchType, []byte, metav1.
 	return nil, errors.ErrUnsupported
 }
 
-// complete is what the job controller does when a Job has succeeded.
-func (s *server) complete(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	job := s.jobs[name].DeepCopy()
-	now := metav1.Now()
-	job.Status.StartTime, job.Status.CompletionTime, job.Status.Succeeded = &now, &now, 1
-	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True", LastTransitionTime: now}}
-	s.store(watch.Modified, job)
-}
-
 // remove is what the TTL controller does.
 func (s *server) remove(name string) {
 	s.mu.Lock()

@@ -1,9 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command metrics compares package metrics with controller-runtime's vectors,
-// client_golang's precomputed children, and OpenTelemetry used directly, with
-// and without care.
+// Command metrics compares package metrics with client_golang's precomputed
+// children, which are the cheapest that there is, and with client-go's queue.
 package main
 
 import (
@@ -14,21 +13,19 @@ import (
 
 // The peers' names in the table.
 const (
-	ctrlRuntime = "controller-runtime"
-	children    = "client_golang children"
-	otelSync    = "OTel precomputed"
-	otelNaive   = "OTel naive"
-	clientGo    = "client-go"
-	fewer       = "controllerkit, 15 controllers"
+	children = "client_golang children"
+	clientGo = "client-go, no metrics"
+	fewer    = "controllerkit, 15 controllers"
 )
+
+// usual is the limit of a usual call: twice the peer, or 50 µs.
+const usual = "<= 2x or 50000"
 
 func main() {
 	bench.Main(bench.Group{
 		Package: "metrics",
 		Peers: []bench.Peer{
-			{Name: ctrlRuntime, Module: "sigs.k8s.io/controller-runtime"},
 			{Name: children, Module: "github.com/prometheus/client_golang"},
-			{Name: otelSync + ", " + otelNaive, Module: "go.opentelemetry.io/otel/sdk/metric"},
 			{Name: clientGo, Module: "k8s.io/client-go"},
 			{Name: fewer, Module: "github.com/proompteng/controllerkit"},
 		},
@@ -37,22 +34,19 @@ func main() {
 }
 
 func measures(ctx context.Context) ([]bench.Measure, error) {
-	theirs, err := registered()
+	ours, err := reconciling(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := reconciles(ctx, theirs)
+	items, err := items() //nolint:contextcheck // a queue has none
 	if err != nil {
 		return nil, err
 	}
-	queues, err := queues(theirs) //nolint:contextcheck // a queue has none
-	if err != nil {
-		return nil, err
+	reconcile := bench.Measure{
+		Name:  "reconcile",
+		Ours:  ours,
+		Peers: []bench.Subject{counting()},
+		Gates: []bench.Gate{{Unit: bench.Nanos, Peer: children, Limit: usual}},
 	}
-	out = append(out, queues...)
-	for _, n := range []int{10, 50} {
-		out = append(out, scrapes(ctx, theirs, n)...)
-	}
-	out = append(out, growth(ctx))
-	return append(out, kept(ctx)...), nil
+	return []bench.Measure{reconcile, items, growth(ctx)}, nil
 }

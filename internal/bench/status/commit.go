@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proompteng/controllerkit/internal/bench"
@@ -42,68 +40,11 @@ var helpers = []struct {
 	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error { return capi(ctx, c, b, a) }},
 }
 
-// commit measures the work of the libraries alone. It counts everything from
-// two objects to the bytes of each request: comparing, converting and computing
-// the patch. It includes the copies that flux's and cluster-api's helpers make,
-// and the library's look at the reply. It leaves out the costs that all have,
-// because they would hide the difference: requests take no time and no memory,
-// no reply is decoded, and the caller's copy of the object is free. See
-// overHTTP for whole requests and the copy.
-func commit(ctx context.Context, ch change) bench.Measure {
-	before, after, c := bigRun(), ch.after(), &ourMemory[*Run]{reply: committed(ch.after())}
-	w := status.ForResource(resource(c))
-	m := bench.Measure{
-		Name: "commit, " + ch.name,
-		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, w, before, after) }),
-			Requests: func() int64 { return c.asked },
-		},
-		Gates: []bench.Gate{
-			{Unit: bench.Requests, Limit: ch.requests},
-			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
-		},
-	}
-	for _, h := range helpers {
-		before, after, c := bigRun(), ch.after(), newMemory()
-		m.Peers = append(m.Peers, bench.Subject{
-			Name:     h.name,
-			Do:       bench.Each(func() error { return h.use(ctx, c, before, after) }),
-			Requests: func() int64 { return c.asked },
-		})
-	}
-	return m
-}
-
-// commitUntyped is commit for a kind without Go types. flux and cluster-api
-// need them for the conditions.
-func commitUntyped(ctx context.Context, ch change) bench.Measure {
-	before, after := untyped(bigRun()), untyped(ch.after())
-	c := &ourMemory[*unstructured.Unstructured]{reply: untyped(committed(ch.after()))}
-	w := status.ForResource(resource(c))
-	theirBefore, theirAfter := untyped(bigRun()), untyped(ch.after())
-	memory := newMemory()
-	return bench.Measure{
-		Name: "commit unstructured, " + ch.name,
-		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, w, before, after) }),
-			Requests: func() int64 { return c.asked },
-		},
-		Peers: []bench.Subject{{
-			Name:     "controller-runtime",
-			Do:       bench.Each(func() error { return guardedUntyped(ctx, memory, theirBefore, theirAfter) }),
-			Requests: func() int64 { return memory.asked },
-		}},
-		Gates: []bench.Gate{
-			{Unit: bench.Requests, Limit: ch.requests},
-			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
-		},
-	}
-}
-
-// overHTTP is commit through real clients, whose requests are encoded and
-// decoded but not sent. The clients decode the reply into the object, so each
-// run has its own.
-func overHTTP(ctx context.Context, ch change) (bench.Measure, error) {
+// commit measures a whole call, from two objects to the reply: comparing,
+// converting, computing the patch, and the request through a real client, which
+// encodes and decodes but sends nothing. The client decodes the reply into the
+// object, so each run has its own.
+func commit(ctx context.Context, ch change) (bench.Measure, error) {
 	before, after := bigRun(), ch.after()
 	s, err := newServer(committed(ch.after()), false)
 	if err != nil {
@@ -115,7 +56,7 @@ func overHTTP(ctx context.Context, ch change) (bench.Measure, error) {
 	}
 	w := status.ForResource(resource(c))
 	m := bench.Measure{
-		Name: "commit over HTTP, " + ch.name,
+		Name: "commit, " + ch.name,
 		Ours: bench.Subject{
 			Do:       bench.Each(func() error { return ours(ctx, w, before, after.DeepCopy()) }),
 			Requests: s.requests,
@@ -126,11 +67,7 @@ func overHTTP(ctx context.Context, ch change) (bench.Measure, error) {
 		},
 	}
 	for _, h := range helpers {
-		s, err := newServer(stepped(), false)
-		if err != nil {
-			return m, err
-		}
-		c, err := s.controllerRuntime()
+		s, c, err := theirs()
 		if err != nil {
 			return m, err
 		}
@@ -141,6 +78,53 @@ func overHTTP(ctx context.Context, ch change) (bench.Measure, error) {
 		})
 	}
 	return m, nil
+}
+
+// commitUntyped is commit for a kind without Go types. flux and cluster-api
+// need them for the conditions.
+func commitUntyped(ctx context.Context, ch change) (bench.Measure, error) {
+	before, after := untyped(bigRun()), untyped(ch.after())
+	s, err := newServer(committed(ch.after()), false)
+	if err != nil {
+		return bench.Measure{}, err
+	}
+	c, err := s.dynamic()
+	if err != nil {
+		return bench.Measure{}, err
+	}
+	peer, memory, err := theirs()
+	if err != nil {
+		return bench.Measure{}, err
+	}
+	w := status.ForResource(resource(c))
+	return bench.Measure{
+		Name: "commit unstructured, " + ch.name,
+		Ours: bench.Subject{
+			Do:       bench.Each(func() error { return ours(ctx, w, before, after.DeepCopy()) }),
+			Requests: s.requests,
+		},
+		Peers: []bench.Subject{{
+			Name:     "controller-runtime",
+			Do:       bench.Each(func() error { return guardedUntyped(ctx, memory, before, after.DeepCopy()) }),
+			Requests: peer.requests,
+		}},
+		Gates: []bench.Gate{
+			{Unit: bench.Requests, Limit: ch.requests},
+			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
+		},
+	}, nil
+}
+
+// theirs is a server for a peer, and its client.
+//
+//nolint:ireturn // it has no concrete type
+func theirs() (*server, client.Client, error) {
+	s, err := newServer(stepped(), false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := s.controllerRuntime()
+	return s, c, err
 }
 
 // growth is how much longer a commit of 1,000 changed conditions takes than one
@@ -179,7 +163,15 @@ func timeOf(ctx context.Context, n int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	w := status.ForResource(resource(&ourMemory[*Run]{reply: stored}))
+	s, err := newServer(stored, false)
+	if err != nil {
+		return 0, err
+	}
+	c, err := s.typed()
+	if err != nil {
+		return 0, err
+	}
+	w := status.ForResource(resource(c))
 	after := list("other")
 	const times = 20
 	began := time.Now()

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"k8s.io/client-go/dynamic"
-
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -71,27 +69,4 @@ func TestEveryWayStoresTheChange(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestEverySetterSetsTheCondition(t *testing.T) {
-	for _, s := range append(setters, setter{name: "ours", set: ourSetter}) {
-		t.Run(s.name, func(t *testing.T) {
-			r := bigRun()
-			c := r.Status.Conditions[4]
-			c.Message = "one of five steps is slow"
-			s.set(r, c)
-			got := r.Status.Conditions[4]
-			got.LastTransitionTime = c.LastTransitionTime // flux moves it with the message
-			assert.Equal(t, c, got)
-		})
-	}
-}
-
-// dynamic is client-go's client without types.
-func (s *server) dynamic() (dynamic.ResourceInterface, error) {
-	c, err := dynamic.NewForConfig(s.config())
-	if err != nil {
-		return nil, err
-	}
-	return c.Resource(runs).Namespace("ci"), nil
 }

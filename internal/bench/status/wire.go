@@ -14,8 +14,10 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 
@@ -95,6 +97,17 @@ func (s *server) typed() (*gentype.Client[*Run], error) {
 	return gentype.NewClient(runs.Resource, c, runtime.NewParameterCodec(sc), "ci", func() *Run { return new(Run) }), nil
 }
 
+// dynamic is client-go's client without types.
+//
+//nolint:ireturn // it has no concrete type
+func (s *server) dynamic() (dynamic.ResourceInterface, error) {
+	c, err := dynamic.NewForConfig(s.config())
+	if err != nil {
+		return nil, err
+	}
+	return c.Resource(runs).Namespace("ci"), nil
+}
+
 // controllerRuntime is the client that a manager makes: writes are requests,
 // and the Get that flux and cluster-api do before they patch conditions is
 // answered by the manager's cache.
@@ -121,4 +134,12 @@ func (c cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ .
 		c.stored.DeepCopyInto(r)
 	}
 	return nil
+}
+
+// scheme knows Run and what every group has.
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypeWithName(runKind, &Run{})
+	metav1.AddToGroupVersion(s, group)
+	return s
 }
