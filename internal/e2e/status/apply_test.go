@@ -28,71 +28,47 @@ var quotas = foreign{}.resource("quota")
 // typeOf is the condition of a controller.
 func typeOf(controller int) string { return fmt.Sprintf("Controller%d", controller) }
 
-// together runs one function for each controller at the same time, and returns
-// their errors.
-func together(act func(controller int) error) []error {
+// together runs one function for each controller at the same time.
+func together(act func(controller int) error) error {
 	errs := make([]error, manyControllers)
 	var all sync.WaitGroup
 	for i := range manyControllers {
 		all.Go(func() { errs[i] = act(i) })
 	}
 	all.Wait()
-	return errs
+	return errors.Join(errs...)
 }
 
-// TestManyControllers_CommitMoreThanTheyApply: ten controllers have read the
-// object, and each sets its condition. Each Commit but one conflicts and reads
-// and writes again. Each apply is one request.
-func TestManyControllers_CommitMoreThanTheyApply(t *testing.T) {
-	t.Run("Commit", func(t *testing.T) {
-		s := newStage(t)
-		before := s.object(t, quotas, "a")
-		errs := together(func(i int) error {
-			w := via(s.ours.dynamic(quotas).Patch, status.Writer{
-				FieldNames: status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
-				Owned:      []string{typeOf(i)},
-			})
-			c := object{"type": typeOf(i), "status": "True", "reason": "Ok", "message": ""}
-			_, err := w.Commit(t.Context(), before, withStatus(before, object{"conditions": []any{c}}), status.Facts{})
-			return err
-		})
-		sent := len(s.wire.Take())
-		t.Logf("%d patches for %d commits, and the error %v", sent, manyControllers, errors.Join(errs...))
-		assert.GreaterOrEqual(t, sent, 3*manyControllers-2, "one write, and nine conflicts with a read and a write")
-	})
-	t.Run("Apply", func(t *testing.T) {
-		s := newStage(t)
-		before := s.object(t, quotas, "a")
-		w := via(s.ours.dynamic(quotas).Patch, status.Writer{
-			FieldNames: status.FieldNames{UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
-		})
-		apply := func(o *unstructured.Unstructured, i int, verdict metav1.ConditionStatus) error {
-			c := metav1.Condition{Type: typeOf(i), Status: verdict, Reason: "Ok"}
-			return condition.Apply(t.Context(), s.ours.dynamic(quotas), o, fmt.Sprintf("controller-%d", i), c)
-		}
-		errs := together(func(i int) error { return apply(before, i, "False") })
-		require.NoError(t, errors.Join(errs...))
-		assert.Len(t, s.wire.Take(), manyControllers, "one patch each")
+// TestManyControllers_Apply: ten controllers have read the object, and each
+// sets its condition with one request. The Writer owns the rest.
+func TestManyControllers_Apply(t *testing.T) {
+	s := newStage(t)
+	before := s.object(t, quotas, "a")
+	apply := func(o *unstructured.Unstructured, i int, verdict metav1.ConditionStatus) error {
+		c := metav1.Condition{Type: typeOf(i), Status: verdict, Reason: "Ok"}
+		return condition.Apply(t.Context(), s.ours.dynamic(quotas), o, fmt.Sprintf("controller-%d", i), c)
+	}
+	require.NoError(t, together(func(i int) error { return apply(before, i, "False") }))
+	assert.Len(t, s.wire.Take(), manyControllers, "one patch each")
 
-		// The Writer owns the rest, from the same copy.
-		_, err := w.Commit(t.Context(), before, withStatus(before, object{"requeues": int64(1)}), status.Facts{})
-		require.NoError(t, err)
-		s.wire.Take()
-		stored := s.readLoose(t, quotas)
-		assert.Len(t, conditionsIn(t, stored), manyControllers, "the Writer keeps them all")
-
-		// Each changes its condition, and then has nothing to send.
-		errs = together(func(i int) error { return apply(stored, i, "True") })
-		require.NoError(t, errors.Join(errs...))
-		stored = s.readLoose(t, quotas)
-		errs = together(func(i int) error { return apply(stored, i, "True") })
-		require.NoError(t, errors.Join(errs...))
-		assert.Len(t, s.wire.Take(), manyControllers)
-		assert.EqualValues(t, 1, stored.Object["status"].(object)["requeues"], "the applies keep the rest")
-		for _, c := range conditionsIn(t, stored) {
-			assert.Equal(t, "True", c.(object)["status"])
-		}
+	w := via(s.ours.dynamic(quotas).Patch, status.Writer{
+		FieldNames: status.FieldNames{UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
 	})
+	_, err := w.Commit(t.Context(), before, withStatus(before, object{"requeues": int64(1)}), status.Facts{})
+	require.NoError(t, err)
+	s.wire.Take()
+	stored := s.readLoose(t, quotas)
+	assert.Len(t, conditionsIn(t, stored), manyControllers, "the Writer keeps them all")
+
+	// Each changes its condition, and then has nothing to send.
+	require.NoError(t, together(func(i int) error { return apply(stored, i, "True") }))
+	stored = s.readLoose(t, quotas)
+	require.NoError(t, together(func(i int) error { return apply(stored, i, "True") }))
+	assert.Len(t, s.wire.Take(), manyControllers)
+	assert.EqualValues(t, 1, stored.Object["status"].(object)["requeues"], "the applies keep the rest")
+	for _, c := range conditionsIn(t, stored) {
+		assert.Equal(t, "True", c.(object)["status"])
+	}
 }
 
 // TestManyControllers_ApplyNeedsAMapByType: in another list each apply replaces

@@ -23,7 +23,6 @@ var (
 	tasks   = v1alpha1.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
 	plains  = v1alpha1.GroupVersion().WithResource("plains")  // no status subresource
 	stricts = v1alpha1.GroupVersion().WithResource("stricts") // required fields, a default
-	clouds  = v1alpha1.GroupVersion().WithResource("clouds")  // conditions that are not a metav1.Condition
 	voids   = v1alpha1.GroupVersion().WithResource("voids")   // required fields that may be null
 	lists   = v1alpha1.GroupVersion().WithResource("lists")   // required conditions, a default in a list
 	modes   = v1alpha1.GroupVersion().WithResource("modes")   // defaults in the status and in an object
@@ -44,7 +43,7 @@ func writeCRDs(dir string) ([]string, error) {
 	}
 	all := object{"apiVersion": "v1", "kind": "List", "metadata": object{"name": "foreign"}, "items": others}
 	for _, crd := range []map[string]any{
-		taskCRD(), plainCRD(), strictCRD(), cloudCRD(), voidCRD(), listCRD(), modeCRD(), all,
+		taskCRD(), plainCRD(), strictCRD(), voidCRD(), listCRD(), modeCRD(), all,
 	} {
 		raw, err := json.Marshal(crd)
 		if err != nil {
@@ -99,16 +98,6 @@ func strictCRD() map[string]any {
 			"extra":  object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 		},
 	}, object{"status": object{}}, nil)
-}
-
-// cloudCRD has conditions as a project made them before metav1.Condition.
-func cloudCRD() map[string]any {
-	text := object{"type": "string"}
-	condition := object{"type": "object", "required": []any{"type", "status"}, "properties": object{
-		"type": text, "status": text, "message": text, "severity": text,
-		"lastHeartbeatTime": object{"type": "string", "format": "date-time"},
-	}}
-	return contractCRD(clouds, "Cloud", nil, object{"phase": text, "conditions": object{"type": "array", "items": condition}})
 }
 
 // voidCRD requires fields that may be null: in the status, in an object and in

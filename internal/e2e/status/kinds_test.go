@@ -115,50 +115,12 @@ func foreigns() map[string]foreign {
 		return status.FieldNames{UpdatedAt: none, StartedAt: start, FinishedAt: end}
 	}
 	return map[string]foreign{
-		"workload": {
-			like: "Deployments", names: noTimes, field: "replicas", values: [3]any{int64(1), int64(2), int64(3)},
-			fields: object{
-				"observedGeneration": long, "replicas": number, "readyReplicas": number,
-				"conditions": conditions(nil, "lastUpdateTime", "lastTransitionTime", "reason", "message"),
-			},
-		},
 		"batch": {
 			like: "Jobs", names: status.FieldNames{ObservedGeneration: none, UpdatedAt: none, StartedAt: "startTime", FinishedAt: "completionTime"},
 			field: "active", values: [3]any{int64(1), int64(2), int64(3)},
 			fields: object{
 				"active": number, "startTime": date, "completionTime": date,
 				"conditions": conditions(nil, "lastProbeTime", "lastTransitionTime", "reason", "message"),
-			},
-		},
-		"certificate": {
-			like: "cert-manager's Certificates", field: "revision", values: [3]any{int64(1), int64(2), int64(3)},
-			names: status.FieldNames{ObservedGeneration: none, UpdatedAt: none, StartedAt: none, FinishedAt: none},
-			fields: object{
-				"revision": number, "notAfter": date,
-				"conditions": byType(conditions(nil, "lastTransitionTime", "reason", "message", "observedGeneration")),
-			},
-		},
-		"machine": {
-			like: "Machines of Cluster API", names: status.FieldNames{UpdatedAt: "lastUpdated", StartedAt: none, FinishedAt: none},
-			field: "phase", values: numbered,
-			fields: object{
-				"observedGeneration": long, "phase": text, "lastUpdated": date,
-				"conditions": conditions([]any{"lastTransitionTime"}, "severity", "lastTransitionTime", "reason", "message"),
-			},
-		},
-		"bucket": {
-			like: "the managed resources of Crossplane", names: noTimes, field: "atProvider",
-			values: [3]any{object{"arn": "one"}, object{"arn": "two"}, object{"arn": "three"}},
-			fields: object{
-				"observedGeneration": long, "atProvider": anything,
-				"conditions": byType(conditions([]any{"lastTransitionTime", "reason"}, "lastTransitionTime", "reason", "message", "observedGeneration")),
-			},
-		},
-		"kustomization": {
-			like: "Flux", names: noTimes, field: "lastAppliedRevision", values: numbered,
-			whole: nil, fields: object{
-				"observedGeneration": long, "lastAppliedRevision": text, "conditions": metaConditions(),
-				"inventory": object{"type": "object", "required": []any{"entries"}, "properties": object{"entries": object{"type": "array", "items": text}}},
 			},
 		},
 		"workflow": {
@@ -172,13 +134,6 @@ func foreigns() map[string]foreign {
 		"taskrun": {
 			like: "Tekton's TaskRuns", names: timesOf("startTime", "completionTime"), field: "podName", values: numbered,
 			whole: anything,
-		},
-		"route": {
-			like: "Knative's Routes", names: noTimes, field: "url", values: numbered,
-			fields: object{
-				"observedGeneration": long, "url": text, "annotations": object{"type": "object", "additionalProperties": text},
-				"conditions": conditions(nil, "lastTransitionTime", "reason", "message", "severity"),
-			},
 		},
 		"scaler": {
 			like: "KEDA's ScaledObjects", field: "scaleTargetKind", values: numbered,
@@ -223,22 +178,6 @@ func foreigns() map[string]foreign {
 				"observedGeneration": long, "requeues": number, "conditions": with(metaConditions(), object{"maxItems": 16}),
 			},
 		},
-		"broker": {
-			like: "Strimzi's Kafkas", names: noTimes, field: "clusterId", values: numbered,
-			fields: object{
-				"observedGeneration": number, "clusterId": text,
-				"conditions": object{"type": "array", "items": object{"type": "object", "properties": object{
-					"type": text, "status": text, "lastTransitionTime": text, "reason": text, "message": text,
-				}}},
-			},
-		},
-		"search": {
-			like: "Elasticsearch", field: "health", values: numbered,
-			names: status.FieldNames{UpdatedAt: none, StartedAt: none, FinishedAt: none, Conditions: none},
-			fields: object{
-				"observedGeneration": long, "health": text, "availableNodes": number,
-			},
-		},
 		"gateway": {
 			like: "the Gateway API", names: noTimes, field: "addresses",
 			values: [3]any{[]any{object{"value": "1"}}, []any{object{"value": "2"}}, []any{object{"value": "3"}}},
@@ -257,13 +196,6 @@ func foreigns() map[string]foreign {
 			like: "Istio", names: noTimes, field: "validation", values: numbered,
 			whole: with(anything, object{"properties": object{"observedGeneration": object{"x-kubernetes-int-or-string": true, "anyOf": []any{number, text}}}}),
 		},
-		"store": {
-			like: "Rook's CephClusters", names: noTimes, field: "phase", values: numbered,
-			fields: object{
-				"observedGeneration": long, "phase": text, "state": text,
-				"conditions": conditions(nil, "lastHeartbeatTime", "lastTransitionTime", "reason", "message"),
-			},
-		},
 		"rayjob": {
 			like: "RayJobs", names: status.FieldNames{UpdatedAt: none, StartedAt: "startTime", FinishedAt: "endTime", Conditions: none},
 			field: "jobStatus", values: numbered,
@@ -272,15 +204,6 @@ func foreigns() map[string]foreign {
 				"failed": with(number, object{"default": 0}), "succeeded": with(number, object{"default": 0}),
 			},
 			defaulted: "failed",
-		},
-		"nodeclaim": {
-			like: "Karpenter's NodeClaims", names: noTimes, field: "providerID", values: numbered,
-			fields: object{
-				"observedGeneration": long, "providerID": text, "capacity": object{"type": "object", "additionalProperties": object{
-					"x-kubernetes-int-or-string": true, "anyOf": []any{number, text},
-				}},
-				"conditions": metaConditions(),
-			},
 		},
 		"clusteroperator": {
 			like: "OpenShift's ClusterOperators", field: "versions", required: []any{"extension"}, nullable: "extension",

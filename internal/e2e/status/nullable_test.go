@@ -56,15 +56,3 @@ func TestCommit_NamesANullThatTheSchemaRequires(t *testing.T) {
 		})
 	}
 }
-
-// TestCommit_LeavesAMissingFieldToTheAPIServer: the caller forgot a required
-// field, which is not a null.
-func TestCommit_LeavesAMissingFieldToTheAPIServer(t *testing.T) {
-	s := newStage(t)
-	s.object(t, voids, "a")
-	before := s.readLoose(t, voids)
-	after := withStatus(before, object{"phase": "Running", "totals": nil})
-	_, err := via(s.ours.dynamic(voids).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
-	require.ErrorContains(t, err, "status.verdict: Required value")
-	require.NotContains(t, err.Error(), "null cannot be written")
-}

@@ -13,7 +13,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -47,38 +46,4 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	_, err = via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), stored, next, running)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration, "the reconcile of the new spec claims it")
-}
-
-func TestObjectRecreatedMidReconcile(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		at     int // the request before which it happens
-	}{
-		"BeforeTheWrite":      {"The pinned version does not belong to the new object.", 0},
-		"WhileItReads":        {"The read after a conflict may return the new object.", 1},
-		"BeforeTheMergeIsSet": {"A merge with the old object must not reach the new one.", 2},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			before := s.reconciled(t, "a")
-			after := before.DeepCopy()
-			after.Status.Reason = "Succeeded"
-			if tc.at > 0 {
-				s.respec(t, "a", "new")
-			}
-			var recreated *v1alpha1.AgentRun
-			requests := 0
-			c := meddled(s.ours.runs.Patch, func(string) {
-				if requests == tc.at {
-					recreated = s.recreate(t, "a")
-				}
-				requests++
-			})
-			_, err := via(c, status.Writer{}).Commit(t.Context(), before, after, done)
-			require.ErrorIs(t, err, status.ErrReplaced, tc.reason)
-			assert.Contains(t, err.Error(), string(before.UID))
-			assert.Equal(t, recreated, s.read(t, "a"), "nothing is written on it")
-		})
-	}
 }

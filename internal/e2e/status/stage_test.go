@@ -118,13 +118,6 @@ func (s *stage) respec(t *testing.T, name, image string) *v1alpha1.AgentRun {
 	return p
 }
 
-// recreate creates another object with the same name.
-func (s *stage) recreate(t *testing.T, name string) *v1alpha1.AgentRun {
-	t.Helper()
-	s.remove(t, name)
-	return s.create(t, name)
-}
-
 // remove deletes an AgentRun.
 func (s *stage) remove(t *testing.T, name string) {
 	t.Helper()
@@ -149,7 +142,6 @@ func (s *stage) object(t *testing.T, r schema.GroupVersionResource, name string)
 var (
 	waiting = status.Facts{}
 	running = status.Facts{Progress: status.Running}
-	done    = status.Facts{Progress: status.Done}
 )
 
 // setCondition sets a condition like a controller.
@@ -174,4 +166,12 @@ func withReason(p *v1alpha1.AgentRun, reason string) *v1alpha1.AgentRun {
 	p = p.DeepCopy()
 	p.Status.Conditions[0].Reason = reason
 	return p
+}
+
+// readLoose reads the stored object as a dynamic client does.
+func (s *stage) readLoose(t *testing.T, r schema.GroupVersionResource) *unstructured.Unstructured {
+	t.Helper()
+	u, err := s.theirs.dynamic(r).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	return u
 }

@@ -12,15 +12,6 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// meddled calls a function before it sends each patch, so that another client
-// can write first.
-func meddled[T any](patch patchFunc[T], meddle func(patch string)) patchFunc[T] {
-	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
-		meddle(string(data))
-		return patch(ctx, name, pt, data, opts, subresources...)
-	}
-}
-
 // patchFunc is the Patch method of a client, as a client.
 type patchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 
