@@ -38,7 +38,7 @@ NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep 
 # runs the rest of internal/e2e, and the modules in REST without the race detector, which would compile helm for minutes.
 SLOW   := Thousand|Cliff
 SUITES := . ./status ./events ./jobgc
-LONG   := TestDemoOnANamedCluster|TestAPIServerFailsDuringABurst|TestAFailureThatGoesOnKeepsItsEvent
+LONG   := TestDemoOnANamedCluster|TestAFailureThatGoesOnKeepsItsEvent
 LONG   := $(LONG)|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
 REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e,$(NESTED)))
 
@@ -160,10 +160,6 @@ exhaust: ## Visit every state of the small worlds of jobgc and status, with larg
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first
 	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) \
 		go test -count=1 -timeout 120m -v -run '^TestTenThousandSchedules$$' ./jobgc
-
-.PHONY: replicas
-replicas: ## 1,000 (RUNS=n) Jobs of each of two examples, with two replicas that are killed at random and a late cache
-	cd internal/e2e && E2E_JOBS=$(or $(RUNS),1000) go test -count=1 -timeout 180m -v -run '^TestGateTwoReplicas$$' ./jobgc
 
 .PHONY: e2e-kills
 e2e-kills: ## Kill the controller at 200 (KILLS=n) random points of its work under load; SEED=n repeats them

@@ -6,7 +6,9 @@
 // fake.
 //
 // Only this suite proves the samples, the demo, the commands of the runbooks,
-// the manifests for Prometheus Operator, and how the program ends on SIGTERM.
+// the manifests for Prometheus Operator, what the schema of the example
+// refuses, the role of somebody else's CRD, and how the program ends on
+// SIGTERM.
 //
 // The suite needs Linux.
 package e2e_test

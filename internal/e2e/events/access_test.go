@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +16,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/events"
@@ -94,46 +91,6 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "list", "watch", "update", "delete", "deletecollection"} {
 		assert.False(t, s.may(t.Context(), t, "us", "events.k8s.io", verb), "the verb %s is not needed", verb)
-	}
-}
-
-// TestEachDocumentedVerbIsNeeded: without one of them, in either group alone,
-// something is lost, and the log says which.
-func TestEachDocumentedVerbIsNeeded(t *testing.T) {
-	t.Parallel()
-	rights := rbac.Rights(documented(t))
-	assert.ElementsMatch(t, []rbac.Right{
-		{Verb: "create", Group: "events.k8s.io", Resource: "events"},
-		{Verb: "patch", Group: "events.k8s.io", Resource: "events"},
-		{Verb: "create", Resource: "events"},
-		{Verb: "patch", Resource: "events"},
-	}, rights)
-	alone := map[string]way{
-		"": coreOnly,
-		"events.k8s.io": func(cs kubernetes.Interface) *events.Sink {
-			var none func(string) typedcorev1.EventInterface
-			return events.NewSink(cs.EventsV1().Events, none)
-		},
-	}
-	other := map[string]string{"create": "patch", "patch": "create"}
-	for _, right := range rights {
-		group, verb := right.Group, right.Verb
-		t.Run(strings.Trim(group+"/"+verb, "/"), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			s.grant(t, "us", group, other[verb])
-			r := record(t, s.user(t, "us"), alone[group], events.Options{})
-			failed(r.Recorder, s.reference("a"))
-			_ = r.flush(t)
-			failed(r.Recorder, s.reference("a"))
-			_ = r.flush(t)
-			assert.NotZero(t, r.Stats().Lost[events.LostForbidden])
-			require.NoError(t, r.stop(), "the stop itself lost nothing")
-			logged := strings.Join(r.log.about(events.LostForbidden), "\n")
-			assert.Contains(t, logged, "cannot "+verb+" resource", "it names the verb")
-			assert.Contains(t, logged, `in API group \"`+group, "and the group")
-			r.assertAccounts(t, 2)
-		})
 	}
 }
 

@@ -96,23 +96,3 @@ func TestAFailureThatGoesOnKeepsItsEvent(t *testing.T) {
 	require.Len(t, stored, 1)
 	assert.Equal(t, first[0].UID, stored[0].UID, "each write restarts its TTL")
 }
-
-// TestLeadershipChanges: the new leader knows nothing of the old one's series.
-// Each open failure is one more Event, under another name, that says which
-// replica it is from.
-func TestLeadershipChanges(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	o := s.object(t, "a")
-	for _, replica := range []string{"replica-0", "replica-1"} {
-		r := record(t, plane.Config(), bothGroups, events.Options{Instance: replica})
-		again(r.Recorder, o)
-		require.NoError(t, r.stop(), "what the old leader has yet to say is written while it steps down")
-	}
-	var by []string
-	for _, ev := range s.stored(t) {
-		by = append(by, ev.ReportingInstance)
-		assert.Equal(t, 2, reported(ev))
-	}
-	assert.Equal(t, []string{"replica-0", "replica-1"}, by)
-}

@@ -23,10 +23,8 @@ import (
 // pkg/apis/core/validation/events.go.
 type rule struct {
 	reason string
-	// breach changes a valid Event so that it breaks the rule, or is at its
-	// limit.
-	breach func(ev *eventsv1.Event)
-	field  string // that the refusal names; "" when the Event is accepted
+	breach func(ev *eventsv1.Event) // changes a valid Event so that it breaks the rule
+	field  string                   // that the refusal names
 
 	// The same asked of a Recorder, through either group: what it stores passes
 	// check.
@@ -64,15 +62,6 @@ func rules() map[string]rule {
 			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Action = "" }, field: "action",
 			record: eventf("Normal", "A", "", ""), check: func(ev corev1.Event) bool { return ev.Action == "A" },
 		},
-		"ActionAtTheLimit": {
-			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Action = long(128) },
-			record: eventf("Normal", "A", long(128), ""), check: func(ev corev1.Event) bool { return ev.Action == long(128) },
-		},
-		"ReasonAtTheLimit": {
-			reason: "128 bytes, of any shape.", breach: func(ev *eventsv1.Event) { ev.Reason = "no CamelCase " + long(115) },
-			record: eventf("Normal", "no CamelCase "+long(115), "B", ""),
-			check:  func(ev corev1.Event) bool { return ev.Reason == "no CamelCase "+long(115) },
-		},
 		"NoteTooLong": {
 			reason: "1,024 bytes.", breach: func(ev *eventsv1.Event) { ev.Note = strings.Repeat("word ", 205) }, field: "message",
 			record: eventf("Normal", "A", "B", strings.Repeat("word ", 205)),
@@ -83,31 +72,10 @@ func rules() map[string]rule {
 			record: eventf("Normal", "A", "B", strings.Repeat("é", 513)),
 			check:  func(ev corev1.Event) bool { return ev.Message == strings.Repeat("é", 512) },
 		},
-		"NoteAtTheLimit": {
-			reason: "1,024 bytes.", breach: func(ev *eventsv1.Event) { ev.Note = strings.Repeat("é", 512) },
-			record: eventf("Normal", "A", "B", strings.Repeat("é", 512)),
-			check:  func(ev corev1.Event) bool { return ev.Message == strings.Repeat("é", 512) },
-		},
-		"NoteEmpty": {
-			reason: "It is optional.", breach: func(ev *eventsv1.Event) { ev.Note = "" },
-			record: eventf("Normal", "A", "B", ""), check: func(ev corev1.Event) bool { return ev.Message == "" },
-		},
-		"NoteOfControlBytes": {
-			reason: "The server accepts control characters; terminals and exporters may not.", breach: func(ev *eventsv1.Event) { ev.Note = "a\n\x1b[31mb" },
-			record: eventf("Normal", "A", "B", "a\n\x1b[31mb"),
-			check:  func(ev corev1.Event) bool { return !strings.ContainsAny(ev.Message, "\n\x1b") },
-		},
 		"SeriesWithoutTime": {
 			reason: "Required.", field: "series.lastObservedTime",
 			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2} },
 			record: fails("a", 2), check: func(ev corev1.Event) bool { return reported(ev) == 2 && !ev.Series.LastObservedTime.IsZero() },
-		},
-		"SeriesAtOnce": {
-			reason: "An Event may begin as a series.",
-			breach: func(ev *eventsv1.Event) {
-				ev.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: metav1.NowMicro()}
-			},
-			record: fails("a", 3), check: func(ev corev1.Event) bool { return reported(ev) == 3 },
 		},
 		"NameNoSubdomain": {
 			reason: "The name of a role or a user may be invalid for an Event.", breach: func(ev *eventsv1.Event) { ev.Name = "System:Run_1.17" }, field: "metadata.name",

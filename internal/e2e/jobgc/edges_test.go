@@ -110,62 +110,6 @@ func TestEdgeNotFinishedYet(t *testing.T) {
 	}
 }
 
-// Conditions decide, and not the number of failed pods, which is 0, 1 or more.
-func TestEdgeFailures(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, jobgc.Options{})
-	fails := pod(kubelet.OutcomeAnnotation, kubelet.Fail)
-	cases := map[string]struct {
-		edits  []edit
-		reason string
-	}{
-		"backoff-limit": {[]edit{fails}, batchv1.JobReasonBackoffLimitExceeded},
-		"deadline":      {[]edit{never(), func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(1)) }}, batchv1.JobReasonDeadlineExceeded},
-		"pod-failure-policy": {[]edit{fails, func(j *batchv1.Job) {
-			j.Spec.BackoffLimit = new(int32(6))
-			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-				Action:      batchv1.PodFailurePolicyActionFailJob,
-				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
-			}}}
-		}}, batchv1.JobReasonPodFailurePolicy},
-		"max-failed-indexes": {[]edit{fails, func(j *batchv1.Job) {
-			j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-			j.Spec.Completions, j.Spec.Parallelism = new(int32(3)), new(int32(3))
-			j.Spec.BackoffLimit, j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = nil, new(int32(0)), new(int32(1))
-		}}, batchv1.JobReasonMaxFailedIndexesExceeded},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ref := c.ensured(t, s, name, tc.edits...)
-			f := c.until(t, ref, jobgc.Finished)
-			assert.Equal(t, jobgc.Failed, f.Outcome)
-			assert.Equal(t, tc.reason, f.Reason)
-			assert.NotEmpty(t, f.Message)
-			assert.False(t, f.FinishedAt.IsZero())
-		})
-	}
-}
-
-// The clock of the client that ends the Job is an hour ahead. The TTL
-// controller waits, and jobgc does not lengthen the TTL by it.
-func TestEdgeClockSkew(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, jobgc.Options{})
-	ahead := time.Now().Add(time.Hour).Truncate(time.Second)
-	ref := c.ensured(t, s, "job", managed())
-	s.complete(t, "job", ahead)
-	f := c.until(t, ref, jobgc.Finished)
-	assert.True(t, f.FinishedAt.Equal(ahead), "the Job's own time")
-	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
-	assert.EqualValues(t, 600, *s.live(t, "job").Spec.TTLSecondsAfterFinished)
-	s.patch(t, "job", `{"spec":{"ttlSecondsAfterFinished":0}}`)
-	s.stays(t, "job")
-}
-
 // A CronJob deletes its finished Jobs, with any TTL. A hold keeps the Jobs
 // until they are recorded.
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
@@ -201,25 +145,6 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	ref.Outcome = f.Outcome
 	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
 	s.gone(t, "held")
-}
-
-// An informer with a selector never brings a Job outside it, and its version
-// moves on. The confirming read finds the Job.
-//
-//req:shows J2
-func TestEdgeFilteredInformer(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c, stop := s.stoppable(t, jobgc.Options{}, func(o *metav1.ListOptions) { o.LabelSelector = "e2e=other" })
-	defer stop()
-	ref := c.ensured(t, s, "job", suspended())
-	_, err := s.jobs.Create(t.Context(), s.job("other", suspended(), func(j *batchv1.Job) { j.Labels["e2e"] = "other" }), metav1.CreateOptions{})
-	require.NoError(t, err)
-	suite.Eventually(t, "the cache is past the creation", func(context.Context) bool { return len(c.informer.GetStore().ListKeys()) == 1 })
-	f, err := c.decided(t.Context(), ref)
-	require.NoError(t, err)
-	assert.Equal(t, "LiveRead", f.Source)
-	assert.False(t, f.Lost(), "%s", f.State)
 }
 
 // The API server speaks of the Job also where its namespace has never been: of

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package jobgc_test tests package jobgc on a real API server, with the real
-// Job, TTL, CronJob, garbage collector and namespace controllers. Restarts kill
-// processes, and a slow cache has a watch that is delayed on the wire.
+// Job, TTL, CronJob, garbage collector and namespace controllers.
 //
-// Only this suite proves how these controllers delete Jobs, the number of
-// requests of a run, that replicas which are killed lose no result, and the
-// commands that release a hold. The package has the tests that need no server.
+// Only this suite proves how these controllers end and delete Jobs, what the
+// API server answers to the patches of a Job, the number of requests of a run,
+// and the commands that release a hold. The package has the tests that need no
+// server.
 //
 // The suite needs Linux.
 package jobgc_test

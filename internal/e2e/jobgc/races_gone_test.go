@@ -15,30 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // The races in which a Job is deleted before its result is read. The numbers
 // are from the design's list.
-
-// The name of a Job is not free while its predecessor is being deleted.
-func TestRace09OldJobTerminating(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, jobgc.Options{})
-	old, err := s.jobs.Create(t.Context(), s.job("job", never(), pod(kubelet.LingerAnnotation, "2s")), metav1.CreateOptions{})
-	require.NoError(t, err)
-	suite.Eventually(t, "its pod runs", func(context.Context) bool { return s.live(t, "job").Status.Active == 1 })
-	s.remove(t, "job", metav1.DeletePropagationForeground)
-	_, err = s.jobs.Create(t.Context(), s.job("job"), metav1.CreateOptions{})
-	require.ErrorContains(t, err, "object is being deleted")
-	ref, err := ensure(t.Context(), c.guard, s.ref("job"), s.job("job"))
-	require.NoError(t, err)
-	assert.Equal(t, old.UID, ref.UID, "a new Job would run the work twice")
-	c.until(t, ref, jobgc.Missing)
-}
 
 // A Job that is deleted in the foreground while it runs gets no condition any
 // more. Its outcome is unknown, and no failure.
