@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,49 +45,31 @@ func beChild() {
 	select {}
 }
 
+// TestNothingOutlivesThisProcess: SIGKILL leaves no time to clean up.
 func TestNothingOutlivesThisProcess(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		end    func(pid int) error
-	}{
-		"killed": {
-			reason: "SIGKILL leaves no time to clean up.",
-			end:    func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
-		},
-		"interrupted": {
-			reason: "Ctrl-C at a terminal goes to the whole group of processes.",
-			end:    func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
-		},
-	}
 	temp, err := os.MkdirTemp("", "child-") //nolint:usetesting // t.TempDir() is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(temp)) })
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), childVariable+"=1", "TMPDIR="+temp)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			cmd.Stderr = os.Stderr
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			var child report
-			require.NoError(t, json.NewDecoder(out).Decode(&child))
-			for _, pid := range child.Pids {
-				require.True(t, runs(t, pid))
-			}
-
-			require.NoError(t, tc.end(cmd.Process.Pid))
-			require.Error(t, cmd.Wait(), "it dies of the signal")
-			eventually(t, "everything ends", func(c *assert.CollectT) {
-				for _, pid := range child.Pids {
-					require.False(c, runs(t, pid), tc.reason)
-				}
-				require.NoDirExists(c, filepath.Join(child.Dir, "etcd"), "data of no use to anybody is removed")
-			})
-			assert.FileExists(t, filepath.Join(child.Dir, "kube-apiserver.log"), "logs may explain the death")
-		})
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"=1", "TMPDIR="+temp)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var child report
+	require.NoError(t, json.NewDecoder(out).Decode(&child))
+	for _, pid := range child.Pids {
+		require.True(t, runs(t, pid))
 	}
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait(), "it dies of the signal")
+	eventually(t, "everything ends", func(c *assert.CollectT) {
+		for _, pid := range child.Pids {
+			require.False(c, runs(t, pid))
+		}
+		require.NoDirExists(c, filepath.Join(child.Dir, "etcd"), "data of no use to anybody is removed")
+	})
+	assert.FileExists(t, filepath.Join(child.Dir, "kube-apiserver.log"), "logs may explain the death")
 }
 
 // runs reports whether the process exists and is not a zombie.

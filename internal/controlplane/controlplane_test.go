@@ -20,7 +20,6 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
-	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
 // shared is the control plane of all tests that leave it ready.
@@ -110,45 +109,4 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, info.Mode().Perm(), "other users must not reach the sockets and the keys")
 	}
-}
-
-func TestPodsEndAsTheyAreAnnotated(t *testing.T) {
-	cp := start(t)
-	const outcome = "--annotations=" + kubelet.OutcomeAnnotation
-	cases := map[string]struct {
-		reason string
-		flags  []string
-		phase  string
-		ended  []string // parts of the state of the container
-	}{
-		"default":   {"Without annotations a pod succeeds.", nil, "Succeeded", []string{`"exitCode":0`, `"Completed"`}},
-		"fails":     {"The container has ended as planned.", []string{outcome + "=fail", "--annotations=" + kubelet.ExitCodeAnnotation + "=3"}, "Failed", []string{`"exitCode":3`, `"Error"`}},
-		"malformed": {"A typing error must be seen, not read as the default.", []string{outcome + "=succeeds"}, "Failed", []string{`"InvalidAnnotation"`, "want succeed, fail or never"}},
-		"deleted":   {"A pod of a Deployment runs until it is stopped, and has ended before its object goes.", []string{"--restart=Always"}, "Failed", []string{`"exitCode":143`}},
-	}
-	for name, tc := range cases {
-		kubectl(t, cp, append([]string{"run", name, "--image=none", "--restart=Never"}, tc.flags...)...)
-	}
-	kubectl(t, cp, "wait", "--for=condition=Ready", "--timeout=1m", "pod/deleted")
-	kubectl(t, cp, "patch", "pod", "deleted", "--patch={\"metadata\":{\"finalizers\":[\"example.com/hold\"]}}")
-	kubectl(t, cp, "delete", "pod", "deleted", "--wait=false")
-	for name, tc := range cases {
-		kubectl(t, cp, "wait", "--for=jsonpath={.status.phase}="+tc.phase, "--timeout=1m", "pod/"+name)
-		ended := kubectl(t, cp, "get", "pod", name, "-o=jsonpath={.status.containerStatuses[0].state.terminated}")
-		for _, part := range tc.ended {
-			assert.Contains(t, ended, part, tc.reason)
-		}
-	}
-	kubectl(t, cp, "patch", "pod", "deleted", "--patch={\"metadata\":{\"finalizers\":null}}")
-	kubectl(t, cp, "wait", "--for=delete", "--timeout=1m", "pod/deleted")
-}
-
-func TestInstalledCRDsAreCollectedAtOnce(t *testing.T) {
-	cp := start(t)
-	const crds = "../../examples/controller-runtime/config/crd"
-	before := cp.ControllerManager.Pid()
-	require.NoError(t, cp.InstallCRDs(t.Context(), crds))
-	assert.NotEqual(t, before, cp.ControllerManager.Pid(), "it starts with the new kind, which it would otherwise see up to 40 s later")
-	require.NoError(t, cp.InstallCRDs(t.Context(), crds), "again changes nothing")
-	require.ErrorContains(t, cp.InstallCRDs(t.Context(), "none.yaml"), "none.yaml", "kubectl's message")
 }

@@ -96,32 +96,3 @@ func TestStartThatFailsSaysWhyAndKeepsTheLogs(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "kube-apiserver.log"))
 	require.NoError(t, os.RemoveAll(dir))
 }
-
-func TestStartRefusesADirectoryTooDeepForASocket(t *testing.T) {
-	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
-	require.NoError(t, os.Mkdir(deep, 0o700))
-	t.Setenv("TMPDIR", deep)
-	_, err := controlplane.Start(t.Context(), controlplane.Options{})
-	require.ErrorContains(t, err, "TMPDIR")
-	left, err := os.ReadDir(deep)
-	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-func TestArgoRolloutsNeedsASeparateNetworkNamespace(t *testing.T) {
-	_, err := controlplane.Start(t.Context(), controlplane.Options{ArgoRollouts: true})
-	require.ErrorContains(t, err, "every address")
-}
-
-func TestProcessThatEndsByItselfIsReported(t *testing.T) {
-	cp, err := controlplane.Start(t.Context(), controlplane.Options{})
-	require.NoError(t, err)
-	process, err := os.FindProcess(cp.ControllerManager.Pid())
-	require.NoError(t, err)
-	require.NoError(t, process.Kill())
-	eventually(t, "the end is noticed", func(c *assert.CollectT) { require.Zero(c, cp.ControllerManager.Pid()) })
-	err = cp.Stop()
-	require.ErrorContains(t, err, "kube-controller-manager ended by itself")
-	assert.FileExists(t, cp.ControllerManager.Log(), "it may say why")
-	require.NoError(t, os.RemoveAll(cp.Dir()))
-}

@@ -5,13 +5,9 @@ package build_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,18 +28,17 @@ func source(t *testing.T) string {
 	}
 	kubernetes := []string{"cmd/kube-apiserver", "cmd/kube-controller-manager", "cmd/kubectl", "cmd/kube-scheduler"}
 	for _, m := range []struct {
-		folder, file, module, version, code string
-		programs                            []string
+		folder, module, version string
+		programs                []string
 	}{
-		{"etcd", "go.mod", "go.etcd.io/etcd/server/v3", "v3.6.8", "code", []string{"."}},
-		{"kubernetes", "go.mod", "k8s.io/kubernetes", "v1.36.3", "code", kubernetes},
-		{"kubernetes", "1.35.mod", "k8s.io/kubernetes", "v1.35.0-rc.1", "old", kubernetes},
-		{"kwok", "go.mod", "sigs.k8s.io/kwok", "v0.8.0", "code", []string{"cmd/kwok"}},
+		{"etcd", "go.etcd.io/etcd/server/v3", "v3.6.8", []string{"."}},
+		{"kubernetes", "k8s.io/kubernetes", "v1.36.3", kubernetes},
+		{"kwok", "sigs.k8s.io/kwok", "v0.8.0", []string{"cmd/kwok"}},
 	} {
-		write(fmt.Sprintf("module m\n\ngo 1.26\n\nrequire %[1]s %[2]s\n\nreplace %[1]s => ./%[3]s\n", m.module, m.version, m.code), m.folder, m.file)
-		write(fmt.Sprintf("module %s\n\ngo 1.26\n", m.module), m.folder, m.code, "go.mod")
+		write(fmt.Sprintf("module m\n\ngo 1.26\n\nrequire %[1]s %[2]s\n\nreplace %[1]s => ./code\n", m.module, m.version), m.folder, "go.mod")
+		write(fmt.Sprintf("module %s\n\ngo 1.26\n", m.module), m.folder, "code", "go.mod")
 		for _, program := range m.programs {
-			write(fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", m.version), m.folder, m.code, program, "main.go")
+			write(fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", m.version), m.folder, "code", program, "main.go")
 		}
 	}
 	t.Setenv("CONTROLLERKIT_CACHE", t.TempDir())
@@ -101,83 +96,6 @@ func TestEnsure_BuildsOnceAndShowsProgress(t *testing.T) {
 	_, _, err = ensure(t, src, "kubelet")
 	require.ErrorContains(t, err, `"kubelet"`)
 	require.ErrorContains(t, err, build.ArgoRollouts, "the error lists the accepted programs")
-}
-
-func TestEnsure_TakesTheVersionThatIsAskedFor(t *testing.T) {
-	src := source(t)
-	usual, _, err := ensure(t, src, build.Kubectl)
-	require.NoError(t, err)
-	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.36")
-	same, _, err := ensure(t, src, build.Kubectl)
-	require.NoError(t, err)
-	assert.Equal(t, usual, same, "the default version")
-
-	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.35")
-	older, _, err := ensure(t, src, build.Kubectl)
-	require.NoError(t, err)
-	assert.Equal(t, usual[build.Etcd], older[build.Etcd], "etcd has its own version")
-	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
-		for path, want := range map[string]string{usual[name]: "v1.36.3\n", older[name]: "v1.35.0-rc.1\n"} {
-			out, err := exec.CommandContext(t.Context(), path).CombinedOutput()
-			require.NoError(t, err)
-			assert.Equal(t, want, string(out), name)
-		}
-	}
-
-	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
-	_, _, err = ensure(t, src)
-	require.ErrorContains(t, err, "unset one", "the version of the programs in KUBEBUILDER_ASSETS is unknown")
-	t.Setenv("CONTROLLERKIT_KUBERNETES", "../1.36")
-	_, _, err = ensure(t, src)
-	require.ErrorContains(t, err, "1.35 or 1.36", "the error lists the accepted versions")
-}
-
-func TestEnsure_SharesOneBuild(t *testing.T) {
-	src := source(t)
-	var all sync.WaitGroup
-	logs := make([]bytes.Buffer, 3)
-	for i := range logs {
-		all.Go(func() {
-			_, err := build.Ensure(t.Context(), build.Options{Log: &logs[i], Source: src})
-			assert.NoError(t, err)
-		})
-	}
-	all.Wait()
-	builds := 0
-	for i := range logs {
-		builds += strings.Count(logs[i].String(), "from source")
-	}
-	assert.Equal(t, 1, builds)
-}
-
-func TestEnsure_SaysWhyAProgramWasNotBuilt(t *testing.T) {
-	src := source(t)
-	main := filepath.Join(src, "kubernetes", "code", "cmd", build.ControllerManager, "main.go")
-	require.NoError(t, os.WriteFile(main, []byte("package main\n\nfunc main() { undefinedThing() }\n"), 0o644))
-	_, log, err := ensure(t, src)
-	require.ErrorContains(t, err, build.ControllerManager)
-	require.ErrorContains(t, err, "undefined: undefinedThing")
-	assert.Contains(t, log, "step 3 of 3: kube-controller-manager: failed after ")
-	_, log, err = ensure(t, src)
-	require.Error(t, err)
-	assert.Contains(t, log, "step 1 of 1", "the finished programs stay")
-}
-
-func TestEnsure_StopsWithItsContext(t *testing.T) {
-	src := source(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	// The first line of the progress comes just before the first program.
-	_, err := build.Ensure(ctx, build.Options{Log: writer(cancel), Source: src})
-	require.ErrorIs(t, err, context.Canceled)
-	_, _, err = ensure(t, src)
-	require.NoError(t, err, "nothing half done is in the way")
-}
-
-type writer func()
-
-func (w writer) Write(p []byte) (int, error) {
-	w()
-	return len(p), nil
 }
 
 func TestEnsure_UsesAssets(t *testing.T) {

@@ -14,10 +14,9 @@
 //
 // # Annotations
 //
-//	controlplane.controllerkit.dev/outcome    succeed, fail or never (stays Running)
-//	controlplane.controllerkit.dev/exit-code  1 to 255, with fail; default 1
-//	controlplane.controllerkit.dev/delay      how long the pod runs; default 300ms
-//	controlplane.controllerkit.dev/linger     how long it stays after it was deleted; default 0s
+//	controlplane.controllerkit.dev/outcome  succeed, fail or never (stays Running)
+//	controlplane.controllerkit.dev/delay    how long the pod runs; default 300ms
+//	controlplane.controllerkit.dev/linger   how long it stays after it was deleted; default 0s
 //
 // The default outcome is succeed, and never for a pod whose restartPolicy is
 // Always, as in a Deployment. A pod with an unknown value fails immediately,

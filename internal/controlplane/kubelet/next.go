@@ -36,7 +36,7 @@ func next(pod *corev1.Pod, p plan, invalid error, since func(stage) time.Duratio
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
 	case pod.Spec.NodeName == "":
-		if pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 {
+		if pod.DeletionTimestamp != nil {
 			return nothing, 0
 		}
 		return bind, 0

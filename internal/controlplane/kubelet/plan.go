@@ -6,7 +6,6 @@ package kubelet
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,10 +13,9 @@ import (
 
 // Annotations of a pod. The package comment lists the accepted values.
 const (
-	OutcomeAnnotation  = "controlplane.controllerkit.dev/outcome"
-	ExitCodeAnnotation = "controlplane.controllerkit.dev/exit-code"
-	DelayAnnotation    = "controlplane.controllerkit.dev/delay"
-	LingerAnnotation   = "controlplane.controllerkit.dev/linger"
+	OutcomeAnnotation = "controlplane.controllerkit.dev/outcome"
+	DelayAnnotation   = "controlplane.controllerkit.dev/delay"
+	LingerAnnotation  = "controlplane.controllerkit.dev/linger"
 )
 
 // Values of [OutcomeAnnotation].
@@ -33,7 +31,6 @@ const defaultDelay = 300 * time.Millisecond
 // plan is the plan in a pod's annotations.
 type plan struct {
 	outcome string
-	code    int32 // of an outcome that is Fail
 	delay   time.Duration
 	linger  time.Duration
 }
@@ -41,7 +38,7 @@ type plan struct {
 // planFor reads the annotations. The error names every invalid value and the
 // accepted ones.
 func planFor(pod *corev1.Pod) (plan, error) {
-	p := plan{outcome: Succeed, code: 1, delay: defaultDelay}
+	p := plan{outcome: Succeed, delay: defaultDelay}
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		p.outcome = Never
 	}
@@ -52,10 +49,6 @@ func planFor(pod *corev1.Pod) (plan, error) {
 		case OutcomeAnnotation:
 			accepted = "succeed, fail or never"
 			p.outcome, ok = value, value == Succeed || value == Fail || value == Never
-		case ExitCodeAnnotation:
-			accepted = "a number from 1 to 255, with outcome fail"
-			code, err := strconv.ParseUint(value, 10, 8)
-			p.code, ok = int32(code), err == nil && code > 0 && pod.Annotations[OutcomeAnnotation] == Fail
 		case DelayAnnotation:
 			p.delay, ok = duration(value)
 		case LingerAnnotation:
@@ -83,7 +76,7 @@ type ending struct {
 // ending returns the end that is planned.
 func (p plan) ending() ending {
 	if p.outcome == Fail {
-		return ending{p.code, "Error", fmt.Sprintf("exit code %d", p.code)}
+		return ending{1, "Error", "exit code 1"}
 	}
 	return ending{0, "Completed", "exit code 0"}
 }
