@@ -35,7 +35,7 @@ Environment:
 // manifests runs "agentrun manifests".
 func manifests(args []string, lookup func(string) (string, bool), stdout io.Writer) error {
 	if len(args) != 1 {
-		return usageError{errors.New("manifests: want one file with a Deployment; see agentrun manifests --help")}
+		return usageError{errors.New("manifests: want one file with a Deployment; see manifests --help")}
 	}
 	if args[0] == "--help" {
 		_, err := io.WriteString(stdout, manifestsHelp)

@@ -80,12 +80,16 @@ func TestManifests_RefusesWrongSettings(t *testing.T) {
 		"NotThere": {"The file is named.", nil, []string{"none.yaml"}, "none.yaml"},
 		"Another":  {"The file is named.", nil, []string{"testdata/kubeconfig.yaml"}, "testdata/kubeconfig.yaml is not one Deployment"},
 		"Steps": {
-			"The controller of Rollouts would refuse it.", []string{`JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS=[{"setWeight":200}]`},
-			[]string{deploymentFile}, "JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS",
+			"The controller of Rollouts would refuse it.",
+			[]string{`JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS=[{"setWeight":200}]`},
+			[]string{deploymentFile},
+			"JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS",
 		},
 		"Switch": {
-			"It is neither on nor off.", []string{"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=maybe"},
-			[]string{deploymentFile}, "JANGAR_PROGRESSIVE_DELIVERY_ENABLED",
+			"It is neither on nor off.",
+			[]string{"JANGAR_PROGRESSIVE_DELIVERY_ENABLED=maybe"},
+			[]string{deploymentFile},
+			"JANGAR_PROGRESSIVE_DELIVERY_ENABLED",
 		},
 	}
 	for name, tc := range cases {

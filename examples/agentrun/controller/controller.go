@@ -87,7 +87,6 @@ type Controller struct {
 	secrets    *redact.SecretValues
 	metrics    *metrics.Controller
 	measured   *metrics.Runs
-	apiServer  apiServer
 	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
 
 	synced chan struct{}
@@ -117,11 +116,14 @@ const usualStart = time.Second
 // overtaken before that is a failure: two writers, or a restored status.
 const overtakenLimit = 7
 
-// leadDelay is how long a replica with the caches of some namespaces leaves the
-// leadership to a replica that has them all.
-const leadDelay = 10 * time.Second
+// requestTimeout is how long a request may take, a watch too. The API server
+// ends a watch after 5 to 10 minutes, as the informer asks. But a server or
+// proxy can accept a watch, and then never send or close anything: client-go
+// would wait for it forever, and the cache would get no change.
+const requestTimeout = 11 * time.Minute
 
-// New returns a Controller. It starts nothing and sends no request.
+// New returns a Controller. It starts nothing and sends no request. Each request
+// ends after config.Timeout, which is 11 minutes if it is not set.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	o.Workers = cmp.Or(o.Workers, 4)
 	c := &Controller{
@@ -135,8 +137,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, c.backoff)
 	c.shares = newShares(o.Workers, o.Namespaces)
 	config = rest.CopyConfig(config)
-	config.Wrap(c.apiServer.transport)
-	config.Wrap(limitTime)
+	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
 	config.Wrap(sendOnce)
 	config.Wrap(kube.Transport(m))
 	// A separate rate limiter: Events and reconciles never wait for each other.
@@ -208,38 +209,23 @@ func (c *Controller) Synced() <-chan struct{} { return c.synced }
 func (c *Controller) Start(ctx context.Context) error {
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
-		var caches, filling sync.WaitGroup
+		var caches sync.WaitGroup
 		defer caches.Wait()
 		defer end()
-		first, found := context.WithCancel(ctx)
-		defer found()
 		for _, s := range c.scopes {
 			caches.Go(func() { s.runs.RunWithContext(ctx) })
 			caches.Go(func() { s.jobs.RunWithContext(ctx) })
-			empty, filled := context.WithCancel(ctx)
-			caches.Go(func() { c.logUnfilled(empty, s) })
-			filling.Go(func() {
-				defer filled()
-				if s.fill(ctx) {
-					found()
-				}
-			})
 		}
 		caches.Go(func() {
-			filling.Wait()
-			if ctx.Err() == nil {
-				close(c.synced)
+			for _, s := range c.scopes {
+				if !s.fill(ctx) {
+					return
+				}
 			}
+			close(c.synced)
 		})
-		<-first.Done()
 		if c.options.Lead == nil {
 			c.lead(ctx, context.WithoutCancel(ctx))
-			return nil
-		}
-		select {
-		case <-c.synced:
-		case <-time.After(leadDelay):
-		case <-ctx.Done():
 			return nil
 		}
 		return c.options.Lead(ctx, c.lead)
@@ -311,12 +297,9 @@ func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName
 		return
 	}
 	c.process(ctx, key)
-	next, first, found := c.shares.leave(key.Namespace)
-	switch {
-	case found && first:
+	next, found := c.shares.leave(key.Namespace)
+	if found {
 		c.queue.AddFirst(next, 0)
-	case found:
-		c.queue.Add(next)
 	}
 }
 

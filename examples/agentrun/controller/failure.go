@@ -7,9 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,49 +70,6 @@ func isTooLarge(err error) bool {
 		return true
 	}
 	return strings.Contains(text, "trying to send message larger than max")
-}
-
-// startupTime is how long an API server that answers again may still lack roles
-// or custom resources.
-const startupTime = 15 * time.Second
-
-// apiServer remembers when the API server last gave no answer. All runs then
-// fail for the same reason, which is not their fault. The log and the request
-// metrics report it. An Event of each run would be written only when the server
-// is back.
-type apiServer struct{ last atomic.Int64 } // in Unix nanoseconds
-
-// transport notes the requests of next that fail without an answer. Often these
-// are requests of the caches alone, because no run has to be reconciled.
-func (s *apiServer) transport(next http.RoundTripper) http.RoundTripper { return &transport{s, next} }
-
-type transport struct {
-	server *apiServer
-	next   http.RoundTripper
-}
-
-// RoundTrip sends the request. A request that its caller gave up does not mean
-// that the API server is down: a webhook may hang.
-func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(request)
-	if err != nil && request.Context().Err() == nil {
-		t.server.last.Store(time.Now().UnixNano())
-	}
-	return response, err
-}
-
-// WrappedRoundTripper lets apimachinery's helpers find what is below.
-func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// explains reports whether the API server causes a failure, or may cause it
-// because it has just started. A failure that lasts longer belongs to the run.
-func (s *apiServer) explains(err error, now time.Time) bool {
-	if unanswered(err) {
-		return true
-	}
-	starting := now.Sub(time.Unix(0, s.last.Load())) < startupTime
-	passing := []string{events.Forbidden, events.Unavailable, events.Timeout}
-	return starting && slices.Contains(passing, reasonOf(err))
 }
 
 // persistAfter is how long a run may fail for a reason that usually passes.

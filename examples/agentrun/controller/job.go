@@ -12,10 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	validationutil "k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -30,34 +27,13 @@ const runLabel = "agents.controllerkit.dev/agent-run-uid"
 const mostSpec = 1 << 20
 
 // checkSpec refuses a spec that the CRD's schema accepts and that cannot work.
-// It has the API server's rules for each name, because a run may be older than
-// the schema, and a name that is wrong would otherwise be waited for.
+// The API server refuses other mistakes when the Job is created.
 func checkSpec(spec *v1alpha1.AgentRunSpec) error {
 	_, ok := spec.Parameters["prompt"]
 	if ok {
 		const text = "spec.parameters[prompt] is not accepted: " +
 			"put the prompt into a Secret and name it in spec.secretRef"
 		return &failure{events.InvalidSpec, text}
-	}
-	at := field.NewPath("spec")
-	wrong := validation.ValidateAnnotations(spec.PodAnnotations, at.Child("podAnnotations"))
-	check := func(path *field.Path, value string, problems []string) {
-		for _, p := range problems {
-			wrong = append(wrong, field.Invalid(path, value, p))
-		}
-	}
-	if strings.TrimSpace(spec.Image) != spec.Image {
-		check(at.Child("image"), spec.Image, []string{"must not have leading or trailing whitespace"})
-	}
-	if name := spec.ServiceAccountName; name != "" {
-		check(at.Child("serviceAccountName"), name, validation.NameIsDNSSubdomain(name, false))
-	}
-	if ref := spec.SecretRef; ref != nil {
-		check(at.Child("secretRef", "name"), ref.Name, validation.NameIsDNSSubdomain(ref.Name, false))
-		check(at.Child("secretRef", "key"), ref.Key, validationutil.IsConfigMapKey(ref.Key))
-	}
-	if len(wrong) > 0 {
-		return &failure{events.InvalidSpec, wrong.ToAggregate().Error()}
 	}
 	text, err := json.Marshal(spec)
 	if err == nil && len(text) > mostSpec {

@@ -27,8 +27,9 @@ type maskedError struct {
 func (t *maskedError) Error() string { return t.text }
 func (t *maskedError) Unwrap() error { return t.cause }
 
-// masked returns such an error. If no server answered, the error quotes
-// nothing, and a request for the Secret would not be answered either.
+// masked returns such an error. If no server answered, a request for the Secret
+// would not be answered either. Then the text is that of the last request
+// alone: an error around it may quote an earlier answer.
 func (a *attempt) masked(ctx context.Context, cause error) error {
 	switch cause.(type) { //nolint:errorlint // an error around one of these may quote more
 	case nil, *maskedError:
@@ -36,14 +37,10 @@ func (a *attempt) masked(ctx context.Context, cause error) error {
 	case *failure: // the text is of this controller
 		return &maskedError{a.mask(cause.Error()), cause}
 	}
-	if !unanswered(cause) {
-		return &maskedError{a.maskedText(ctx, cause.Error()), cause}
+	if unanswered(cause) && !a.knowsSecret() {
+		return &maskedError{a.mask(lastRequest(cause)), cause}
 	}
-	text := cause.Error()
-	if !a.knowsSecret() {
-		text = lastRequest(cause) // an error around it may quote an earlier answer
-	}
-	return &maskedError{a.mask(text), cause}
+	return &maskedError{a.maskedText(ctx, cause.Error()), cause}
 }
 
 // withheld replaces a text that may quote a Secret whose values are unknown or

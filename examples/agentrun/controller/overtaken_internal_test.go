@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -15,12 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
@@ -61,35 +56,4 @@ func TestARunThatStaysOvertaken_BacksOffAndIsReported(t *testing.T) {
 		assert.Contains(t, strings.Join(lines, "\n"), "newer generation")
 		assert.Greater(t, c.recorder.Stats().Recorded, c.recorder.Stats().Suppressed, "an Event after two minutes of conflicts")
 	})
-}
-
-// statusless serves a CRD without the status subresource, to the rights of
-// rbac/role.yaml.
-type statusless struct{ *server }
-
-func (s statusless) RoundTrip(r *http.Request) (*http.Response, error) {
-	var err *apierrors.StatusError
-	runs := v1alpha1.GroupVersion().WithResource("agentruns").GroupResource()
-	switch {
-	case r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status"):
-		err = apierrors.NewNotFound(runs, "nightly")
-	case r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/agentruns/"):
-		err = apierrors.NewForbidden(runs, "nightly", nil)
-	default:
-		return s.server.RoundTrip(r)
-	}
-	err.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	return reply(r, int(err.ErrStatus.Code), err.ErrStatus)
-}
-
-func TestACRDWithoutTheStatusSubresource_IsNamed(t *testing.T) {
-	at := metav1.Now()
-	run, job := newStarted("nightly", &at)
-	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
-	s := newServer(run)
-	c := s.controllerOn(t, statusless{s}, Options{})
-	require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
-	_, err := c.reconcile(t.Context(), keyOf(run))
-	require.ErrorContains(t, err, "its CRD has no status subresource")
-	assert.EqualValues(t, 1, c.recorder.Stats().Recorded)
 }

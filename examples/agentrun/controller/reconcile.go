@@ -141,36 +141,13 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), err
 		},
 		Job: func() (*batchv1.Job, error) {
-			full, err := a.full(ctx)
-			if err != nil {
-				return nil, err
-			}
-			job, err := newJob(full)
+			job, err := newJob(run)
 			if err == nil {
 				err = a.haveSecret(ctx)
 			}
 			return job, err
 		},
 	}
-}
-
-// full returns the run with its whole spec. The cache has a part of a large
-// run. Package jobgc creates no Job if the generation has changed since.
-func (a *attempt) full(ctx context.Context) (*v1alpha1.AgentRun, error) {
-	if !isTrimmed(a.run) {
-		return a.run, nil
-	}
-	stored, err := a.runs(a.run.Namespace).Get(ctx, a.run.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, status.ErrReplaced
-	}
-	if err != nil {
-		return nil, err
-	}
-	if stored.UID != a.run.UID {
-		return nil, status.ErrReplaced
-	}
-	return stored, nil
 }
 
 // recordEnd records a terminal run first, and only then announces it: a count
@@ -221,7 +198,7 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
-	outage := a.apiServer.explains(cause, time.Now())
+	outage := unanswered(cause)
 	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause
 	}
@@ -255,21 +232,11 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	case err != nil:
 		return did, err
 	case did == status.Gone:
-		return did, a.gone(ctx)
+		return did, status.ErrReplaced
 	}
 	a.before = a.run
 	if did == status.Written {
 		a.scope.remember(a.before)
 	}
 	return did, nil
-}
-
-// gone says why the API server finds no status of the run. The role may not
-// patch runs, which would show Commit the reason.
-func (a *attempt) gone(ctx context.Context) error {
-	live, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{})
-	if err == nil && live.UID == a.before.UID {
-		return errors.New("the run exists: its CRD has no status subresource")
-	}
-	return status.ErrReplaced
 }

@@ -31,7 +31,9 @@ func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 // An outage of the API server is the same for all runs. Its record would cost
 // each of them two writes just when the server is back. A timeout may be one
 // webhook's, so it is recorded.
-func TestHindered_WritesNoOutage(t *testing.T) {
+//
+//req:shows E6
+func TestRecordDegraded_WritesNoOutage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cause  error
 		writes int

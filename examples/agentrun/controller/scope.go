@@ -39,7 +39,6 @@ const byRun = "run"
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
-	filled     chan struct{}       // closed when both caches are filled
 	written    cache.MutationCache // runs, with our last writes until the informer has them
 	guard      *jobgc.Guard
 	expired    *expire.Sweeper
@@ -51,7 +50,6 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		c.runs(namespace).GetClient(), "agentruns", namespace, matching(c.options.Selector))
 	s := &scope{
 		namespace: namespace,
-		filled:    make(chan struct{}),
 		runs:      cache.NewSharedIndexInformer(selected, new(v1alpha1.AgentRun), 0, nil),
 		// An informer of the RESTClient would read JSON, which takes more CPU time.
 		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
@@ -111,13 +109,17 @@ func matching(selector string) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
+// fill waits until the caches are filled, and reports whether they are. If they
+// cannot be, client-go logs why, and goes on.
+func (s *scope) fill(ctx context.Context) bool {
+	return cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobs.HasSynced)
+}
+
 // follow queues the cached runs of a scope once its cache is filled, and each
 // run when it or its Job changes. Only a leader follows: another replica would
 // fill its queue and never work on it. It returns false if ctx ends first.
 func (c *Controller) follow(ctx context.Context, s *scope) bool {
-	select {
-	case <-s.filled:
-	case <-ctx.Done():
+	if !s.fill(ctx) {
 		return false
 	}
 	runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {

@@ -14,17 +14,11 @@ import (
 // one tenant can be slow, because of a webhook that hangs. The other workers
 // then go on with the runs of the others.
 type shares struct {
-	most int
-	mu   sync.Mutex
-	of   map[string]*share
-}
-
-// share is what one namespace has and wants.
-type share struct {
-	workers int
-	first   []types.NamespacedName // runs that wait and have a Job, in the order in which they came
-	rest    []types.NamespacedName // other runs that wait
-	waits   map[types.NamespacedName]bool
+	most    int
+	mu      sync.Mutex
+	workers map[string]int                    // by namespace
+	first   map[string][]types.NamespacedName // runs that wait and have a Job
+	rest    map[string][]types.NamespacedName // other runs that wait
 }
 
 // newShares divides the workers. A controller of one namespace needs no limit.
@@ -33,56 +27,48 @@ func newShares(workers int, namespaces []string) *shares {
 	if len(namespaces) == 1 && namespaces[0] != metav1.NamespaceAll {
 		most = workers
 	}
-	return &shares{most: most, of: map[string]*share{}}
+	return &shares{
+		most:    most,
+		workers: map[string]int{},
+		first:   map[string][]types.NamespacedName{},
+		rest:    map[string][]types.NamespacedName{},
+	}
 }
 
 // take reports whether a worker may work on the run now. Call leave after it.
 // Otherwise the run waits, and leave returns it later: before others if it goes
-// first.
+// first. A run may wait twice.
 func (s *shares) take(run types.NamespacedName, first bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	its := s.of[run.Namespace]
-	if its == nil {
-		its = &share{waits: map[types.NamespacedName]bool{}}
-		s.of[run.Namespace] = its
-	}
-	if its.workers < s.most {
-		its.workers++
+	if s.workers[run.Namespace] < s.most {
+		s.workers[run.Namespace]++
 		return true
 	}
-	goesFirst, ok := its.waits[run]
-	switch {
-	case first && !goesFirst:
-		its.first = append(its.first, run)
-		its.waits[run] = true
-	case !ok:
-		its.rest = append(its.rest, run)
-		its.waits[run] = false
+	waiting := s.rest
+	if first {
+		waiting = s.first
 	}
+	waiting[run.Namespace] = append(waiting[run.Namespace], run)
 	return false
 }
 
 // leave is called when a worker has ended its work on a run of the namespace.
 // It returns the run that is next, if one waits.
-func (s *shares) leave(namespace string) (next types.NamespacedName, first, found bool) {
+func (s *shares) leave(namespace string) (next types.NamespacedName, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	its := s.of[namespace]
-	its.workers--
-	for _, list := range []*[]types.NamespacedName{&its.first, &its.rest} {
-		for len(*list) > 0 {
-			next = (*list)[0]
-			*list = (*list)[1:]
-			first, found = its.waits[next]
-			if found { // not if it was in both lists
-				delete(its.waits, next)
-				return next, first, true
-			}
+	s.workers[namespace]--
+	if s.workers[namespace] == 0 {
+		delete(s.workers, namespace)
+	}
+	for _, waiting := range []map[string][]types.NamespacedName{s.first, s.rest} {
+		list := waiting[namespace]
+		if len(list) > 0 {
+			waiting[namespace] = list[1:]
+			return list[0], true
 		}
+		delete(waiting, namespace)
 	}
-	if its.workers == 0 {
-		delete(s.of, namespace)
-	}
-	return types.NamespacedName{}, false, false
+	return types.NamespacedName{}, false
 }

@@ -13,22 +13,13 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// A run or a Job can have more than a megabyte, and there may be thousands. The
-// caches hold only what the controller reads. Nothing writes a cached object
-// back: a write of the status is the difference between two copies, which both
-// lack the same.
-
-// trimmedAnnotation marks a cached run that lacks a part of its spec. It exists
-// in the cache only.
-const trimmedAnnotation = "agents.controllerkit.dev/trimmed"
-
-// keepAtMost is how many bytes of a run are kept until it has a Job.
-const keepAtMost = 16 << 10
-
 // jobgcPrefix begins the annotations of package jobgc.
 const jobgcPrefix = "jobgc.controllerkit.dev/"
 
-// trim is the transform of the informers.
+// trim is the transform of the informers. A run or a Job can have more than a
+// megabyte, and there may be thousands. The caches hold only what the
+// controller reads. Nothing writes a cached object back: a write of the status
+// is the difference between two copies, which both lack the same.
 func trim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *v1alpha1.AgentRun:
@@ -46,16 +37,15 @@ func trim(obj any) (any, error) {
 }
 
 // trimRun removes what only the creation of the Job needs, once the run has its
-// Job or has ended. From a large run it removes that earlier, and the creation
-// reads the run again.
+// Job or has ended.
 func trimRun(run *v1alpha1.AgentRun) {
 	run.ManagedFields = nil
 	started := run.Status.JobRef != nil && run.Status.JobRef.UID != ""
-	if !started && !run.Status.Phase.Terminal() && size(run) <= keepAtMost {
+	if !started && !run.Status.Phase.Terminal() {
 		return
 	}
 	run.Labels = nil
-	run.Annotations = map[string]string{trimmedAnnotation: ""}
+	run.Annotations = nil
 	run.Spec = v1alpha1.AgentRunSpec{
 		SecretRef:                  run.Spec.SecretRef,
 		Suspend:                    run.Spec.Suspend,
@@ -63,27 +53,4 @@ func trimRun(run *v1alpha1.AgentRun) {
 		JobTTLSecondsAfterFinished: run.Spec.JobTTLSecondsAfterFinished,
 		TTLSecondsAfterFinished:    run.Spec.TTLSecondsAfterFinished,
 	}
-}
-
-// isTrimmed reports whether the run lacks a part of its spec.
-func isTrimmed(run *v1alpha1.AgentRun) bool {
-	_, ok := run.Annotations[trimmedAnnotation]
-	return ok
-}
-
-// size returns how many bytes the parts of a run have that can be large.
-func size(run *v1alpha1.AgentRun) int {
-	bytes := len(run.Spec.Image) + len(run.Spec.ServiceAccountName)
-	for _, list := range [][]string{run.Spec.Command, run.Spec.Args} {
-		for _, text := range list {
-			bytes += len(text)
-		}
-	}
-	groups := []map[string]string{run.Labels, run.Annotations, run.Spec.Parameters, run.Spec.PodAnnotations}
-	for _, texts := range groups {
-		for name, text := range texts {
-			bytes += len(name) + len(text)
-		}
-	}
-	return bytes
 }

@@ -40,9 +40,6 @@ func TestCaches_HoldLittleOfALargeRun(t *testing.T) {
 		reason string
 		change func(*v1alpha1.AgentRun)
 	}{
-		"New": {"It may wait for its Secret for days.", func(run *v1alpha1.AgentRun) {
-			run.Status = v1alpha1.AgentRunStatus{}
-		}},
 		"Started": {"Its Job has what it needs.", func(*v1alpha1.AgentRun) {}},
 		"Ended": {"It stays for 30 days.", func(run *v1alpha1.AgentRun) {
 			setPhase(run, v1alpha1.Failed, reasonJobFailed, "", time.Now())

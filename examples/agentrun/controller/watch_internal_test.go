@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"path"
@@ -78,46 +77,6 @@ func serve(t *testing.T, handler http.HandlerFunc) *http.Transport {
 	return transport
 }
 
-func TestRequest_EndsOnThisSide(t *testing.T) {
-	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	accepts := func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		assert.NoError(t, http.NewResponseController(w).Flush())
-		<-r.Context().Done()
-	}
-	const timed = "?watch=true&timeoutSeconds=400"
-	tests := map[string]struct {
-		reason string
-		server http.HandlerFunc
-		query  string
-		want   time.Duration
-	}{
-		"Accepted": {"A watch ends after its timeoutSeconds and a grace.", accepts, timed, 430 * time.Second},
-		"Silent":   {"A watch without any answer ends too.", silent, timed, 430 * time.Second},
-		"Untimed":  {"A watch without timeoutSeconds ends too.", accepts, "?watch=true", requestAtMost},
-		"List":     {"The API server ends any other request after a minute.", silent, "", requestAtMost},
-		"Body":     {"The time includes the body.", accepts, "?limit=500", requestAtMost},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: limitTime(serve(t, tc.server))}
-				url := "http://127.0.0.1/api/v1/pods" + tc.query
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-				require.NoError(t, err)
-				began := time.Now()
-				response, err := client.Do(r)
-				if err == nil {
-					_, err = io.ReadAll(response.Body)
-					require.NoError(t, response.Body.Close())
-				}
-				require.ErrorIs(t, err, context.DeadlineExceeded, tc.reason)
-				assert.Equal(t, tc.want, time.Since(began), tc.reason)
-			})
-		})
-	}
-}
-
 // TestCaches_NoticeAWatchThatIsDead: the first watch of the runs
 // sends what is stored. Then it neither sends a change nor ends.
 func TestCaches_NoticeAWatchThatIsDead(t *testing.T) {
@@ -153,7 +112,7 @@ func TestCaches_NoticeAWatchThatIsDead(t *testing.T) {
 		informers.Go(func() { c.scopes[0].runs.RunWithContext(ctx) })
 		informers.Go(func() { c.scopes[0].jobs.RunWithContext(ctx) })
 		require.True(t, c.scopes[0].fill(ctx))
-		time.Sleep(10*time.Minute + watchGrace + time.Second)
+		time.Sleep(requestTimeout + time.Second)
 		_, cached := c.find(keyOf(run))
 		assert.Equal(t, "101", cached.ResourceVersion, "the cache has the change")
 		stop()
