@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Runs the end-to-end tests on each minor version of Kubernetes that is named, such as 1.34. The other suites need no older API server
-# (prometheus, dashboards) or pin a version (chart, kstatus, rollout).
+# (prometheus, dashboards) or pin a version (chart, rollout).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for version in "$@"; do
