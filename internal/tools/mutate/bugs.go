@@ -140,19 +140,19 @@ func (b bug) try(root string) error {
 	}
 	out, err := test(root, filepath.Dir(b.edits[0].file), "", overlay)
 	if err != nil {
-		return fmt.Errorf("the unit tests notice it: %s", out)
+		return fmt.Errorf("the unit tests notice it: %s", tail(out))
 	}
 	out, err = test(root, b.suite, b.tests, overlay)
 	switch {
 	case err == nil:
-		return fmt.Errorf("the suite misses it: %s", out)
+		return fmt.Errorf("the suite misses it: %s", tail(out))
 	case !strings.Contains(out, "--- FAIL"):
-		return fmt.Errorf("the suite does not run: %s", out)
+		return fmt.Errorf("the suite does not run: %s", tail(out))
 	}
 	return nil
 }
 
-// test runs tests of a folder, and returns the end of what they print. The root
+// test runs tests of a folder, and returns what they print. The root
 // module is tested with the newest versions, which the suites require too.
 func test(root, dir, tests, overlay string) (string, error) {
 	work := filepath.Join(root, "internal/compat/newest.work")
@@ -166,5 +166,7 @@ func test(root, dir, tests, overlay string) (string, error) {
 	c.Dir = filepath.Join(root, dir)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK="+work, "GOFLAGS=-trimpath -overlay="+overlay)
 	out, err := c.CombinedOutput()
-	return string(out[max(0, len(out)-2000):]), err
+	return string(out), err
 }
+
+func tail(text string) string { return text[max(0, len(text)-2000):] }
