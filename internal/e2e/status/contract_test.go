@@ -21,39 +21,21 @@ import (
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
-// TestContract_HoldsForEachKind: kinds of many projects, and the kinds of this
-// suite, keep each rule of the contract.
+// TestContract_HoldsForEachKind: kinds of many projects, and two of this suite,
+// whose CRDs are in crds_test.go, keep each rule of the contract.
 //
 //req:shows S5
 func TestContract_HoldsForEachKind(t *testing.T) {
 	kinds := foreigns()
-	maps.Copy(kinds, kindsOfTheSuite())
+	kinds["task"] = foreign{field: "phase", values: numbered, names: taskNames}
+	kinds["void"] = foreign{
+		field: "phase", values: numbered, names: status.FieldNames{Conditions: "-"},
+		also: object{"verdict": "known"}, nullable: "verdict",
+	}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		t.Run(name, func(t *testing.T) {
 			statustest.Run(t, newStage(t).kindOf(name, kinds[name]))
 		})
-	}
-}
-
-// kindsOfTheSuite are the kinds with special schemas. Their CRDs are in
-// crds_test.go.
-func kindsOfTheSuite() map[string]foreign {
-	return map[string]foreign{
-		"task": {field: "phase", values: numbered, names: taskNames},
-		"strict": {
-			field: "extra", values: [3]any{object{"n": "1"}, object{"n": "2"}, object{"n": "3"}},
-			names: status.FieldNames{Conditions: "-"}, defaulted: "mode",
-			also: object{"active": int64(1), "nodes": []any{"a"}, "totals": object{"Failed": int64(1)}, "mode": "Manual"},
-			zero: object{"active": int64(0), "nodes": []any{}, "totals": object{"Failed": int64(0)}},
-		},
-		"void": {
-			field: "phase", values: numbered, names: status.FieldNames{Conditions: "-"}, also: object{"verdict": "known"}, nullable: "verdict",
-		},
-		"list": {
-			field: "steps", values: [3]any{[]any{object{"name": "1"}}, []any{object{"name": "2"}}, []any{object{"name": "3"}}},
-			also: object{"conditions": []any{object{"type": "Ready", "status": "True", "reason": "Ok"}}}, zero: object{"conditions": []any{}},
-		},
-		"mode": {field: "phase", values: numbered, defaulted: "mode", also: object{"mode": "Manual"}},
 	}
 }
 

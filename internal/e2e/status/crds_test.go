@@ -5,7 +5,6 @@ package status_test
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
 
@@ -19,13 +18,10 @@ import (
 // The resources of the tests. AgentRuns are typed, with a CRD that
 // controller-gen made. The others are used through the dynamic client.
 var (
-	runs    = v1alpha1.GroupVersion().WithResource("agentruns")
-	tasks   = v1alpha1.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
-	plains  = v1alpha1.GroupVersion().WithResource("plains")  // no status subresource
-	stricts = v1alpha1.GroupVersion().WithResource("stricts") // required fields, a default
-	voids   = v1alpha1.GroupVersion().WithResource("voids")   // required fields that may be null
-	lists   = v1alpha1.GroupVersion().WithResource("lists")   // required conditions, a default in a list
-	modes   = v1alpha1.GroupVersion().WithResource("modes")   // defaults in the status and in an object
+	runs   = v1alpha1.GroupVersion().WithResource("agentruns")
+	tasks  = v1alpha1.GroupVersion().WithResource("tasks")  // other names, a default, free conditions
+	plains = v1alpha1.GroupVersion().WithResource("plains") // no status subresource
+	voids  = v1alpha1.GroupVersion().WithResource("voids")  // required fields that may be null
 )
 
 // example is the folder of the example that has AgentRuns.
@@ -43,7 +39,7 @@ func writeCRDs(dir string) ([]string, error) {
 	}
 	all := object{"apiVersion": "v1", "kind": "List", "metadata": object{"name": "foreign"}, "items": others}
 	for _, crd := range []map[string]any{
-		taskCRD(), plainCRD(), strictCRD(), voidCRD(), listCRD(), modeCRD(), all,
+		taskCRD(), plainCRD(), voidCRD(), all,
 	} {
 		raw, err := json.Marshal(crd)
 		if err != nil {
@@ -82,29 +78,14 @@ func plainCRD() map[string]any {
 	return crd(plains, "Plain", object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}, nil, nil)
 }
 
-// strictCRD requires fields and defaults one.
-func strictCRD() map[string]any {
-	date := object{"type": "string", "format": "date-time"}
-	return crd(stricts, "Strict", object{
-		"type":     "object",
-		"required": []any{"active", "nodes", "totals"},
-		"properties": object{
-			"observedGeneration": object{"type": "integer", "format": "int64"},
-			"updatedAt":          date, "startedAt": date, "finishedAt": date,
-			"active": object{"type": "integer"},
-			"nodes":  object{"type": "array", "items": object{"type": "string"}},
-			"totals": object{"type": "object", "required": []any{"Failed"}, "properties": object{"Failed": object{"type": "integer"}}},
-			"mode":   object{"type": "string", "default": "Auto"},
-			"extra":  object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-		},
-	}, object{"status": object{}}, nil)
-}
-
 // voidCRD requires fields that may be null: in the status, in an object and in
 // an element of a list.
 func voidCRD() map[string]any {
 	nullable := object{"type": "integer", "nullable": true}
-	return contractCRD(voids, "Void", []any{"verdict"}, object{
+	date := object{"type": "string", "format": "date-time"}
+	return crd(voids, "Void", object{"type": "object", "required": []any{"verdict"}, "properties": object{
+		"observedGeneration": object{"type": "integer", "format": "int64"},
+		"updatedAt":          date, "startedAt": date, "finishedAt": date,
 		"verdict": object{"type": "string", "nullable": true},
 		"phase":   object{"type": "string"},
 		"totals":  object{"type": "object", "required": []any{"failed"}, "properties": object{"failed": nullable, "active": nullable}},
@@ -114,53 +95,7 @@ func voidCRD() map[string]any {
 		"named": object{"type": "object", "additionalProperties": object{
 			"type": "object", "required": []any{"exit"}, "properties": object{"exit": nullable},
 		}},
-	})
-}
-
-// listCRD requires conditions, and has a default in an element of a list.
-func listCRD() map[string]any {
-	return contractCRD(lists, "List", []any{"conditions"}, object{
-		"phase": object{"type": "string"},
-		"conditions": object{"type": "array", "items": object{
-			"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-			"properties": object{"severity": object{"type": "string", "default": "Info"}},
-		}},
-		"steps": object{"type": "array", "items": object{"type": "object", "properties": object{
-			"name": object{"type": "string"}, "mode": object{"type": "string", "default": "Auto"},
-			"limits": object{"type": "object", "default": object{}, "properties": object{"cpu": object{"type": "integer", "default": 1}}},
-		}}},
-	})
-}
-
-// modeCRD has defaults that appear with the first status, also among the
-// conditions.
-func modeCRD() map[string]any {
-	waiting := object{
-		"type": "Ready", "status": "Unknown", "reason": "Waiting", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z",
-	}
-	return contractCRD(modes, "Mode", nil, object{
-		"phase": object{"type": "string"}, "other": object{"type": "string"},
-		"mode": object{"type": "string", "default": "Auto"},
-		"limits": object{"type": "object", "default": object{}, "properties": object{
-			"cpu": object{"type": "integer", "default": 1}, "memory": object{"type": "integer"},
-		}},
-		"conditions": object{
-			"type": "array", "default": []any{waiting},
-			"items": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-		},
-	})
-}
-
-// contractCRD has the contract's fields and others.
-func contractCRD(resource schema.GroupVersionResource, kind string, required []any, fields object) map[string]any {
-	date := object{"type": "string", "format": "date-time"}
-	all := object{"observedGeneration": object{"type": "integer", "format": "int64"}, "updatedAt": date, "startedAt": date, "finishedAt": date}
-	maps.Copy(all, fields)
-	statusSchema := object{"type": "object", "properties": all}
-	if required != nil {
-		statusSchema["required"] = required
-	}
-	return crd(resource, kind, statusSchema, object{"status": object{}}, nil)
+	}}, object{"status": object{}}, nil)
 }
 
 type object = map[string]any
