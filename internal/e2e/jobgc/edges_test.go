@@ -6,6 +6,7 @@ package jobgc_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,31 +25,6 @@ import (
 )
 
 // The edge cases of Kubernetes, and how jobgc handles them.
-
-func TestEdgeSuspended(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, jobgc.Options{})
-	ref := c.ensured(t, s, "job", never())
-	var first time.Time
-	suite.Eventually(t, "it has started", func(context.Context) bool {
-		first = c.look(t, ref).StartedAt
-		return !first.IsZero() && s.live(t, "job").Status.Active == 1
-	})
-	s.patch(t, "job", `{"spec":{"suspend":true,"ttlSecondsAfterFinished":0}}`)
-	f := c.until(t, ref, jobgc.Suspended)
-	assert.False(t, f.Lost())
-	s.stays(t, "job")
-	// Since v1.36 its start is cleared
-	// (MutableSchedulingDirectivesForSuspendedJobs); before, it stays until the
-	// Job goes on.
-	if f = c.look(t, ref); !f.StartedAt.IsZero() {
-		assert.True(t, f.StartedAt.Equal(first), "%v, not %v", f.StartedAt, first)
-	}
-	suite.Wait(t.Context(), time.Until(first.Add(1100*time.Millisecond))) // times have whole seconds
-	s.patch(t, "job", `{"spec":{"suspend":false}}`)
-	suite.Eventually(t, "it has started again, at a later time: keep the first", func(context.Context) bool { return c.look(t, ref).StartedAt.After(first) })
-}
 
 // Only Complete and Failed end a Job. FailureTarget and SuccessCriteriaMet
 // announce it, and the number of its pods that have succeeded says nothing.
@@ -128,7 +104,12 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	}
 	plain := s.controller(t, jobgc.Options{})
 	ref := plain.ensured(t, s, "plain", owned)
-	plain.misses(t, s, "plain")
+	s.gone(t, "plain")
+	suite.Eventually(t, "plain is gone from the cache", func(context.Context) bool {
+		_, cached, err := plain.informer.GetStore().GetByKey(s.Namespace + "/plain")
+		require.NoError(t, err)
+		return !cached
+	})
 	f, err := plain.decided(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, "Tombstone", f.Source, "rescued, if the process lives")
@@ -174,4 +155,58 @@ func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
 	g, err := jobgc.NewUncached(s.Kube.BatchV1().Jobs, jobgc.Options{})
 	require.NoError(t, err)
 	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
+}
+
+// The API server adds no finalizer once a deletion has begun, so that Step sets
+// the hold at the creation or never.
+func TestEdgeNoFinalizerOnceADeletionHasBegun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
+	c.ensured(t, s, "job", suspended())
+	s.remove(t, "job", metav1.DeletePropagationBackground)
+	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
+	require.ErrorContains(t, err, "no new finalizers can be added")
+	ref, err := ensure(t.Context(), c.guard, s.ref("job"), s.job("job"))
+	require.NoError(t, err, "a Job with the finalizer is adopted: no other controller would release it")
+	c.until(t, ref, jobgc.Deleting)
+	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
+	s.gone(t, "job")
+}
+
+// A release that finds another Job under the name succeeds. Any other refusal
+// does not.
+func TestEdgeReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, jobgc.Options{})
+	recorded := func(t *testing.T, name string) jobgc.Ref {
+		t.Helper()
+		ref := c.ensured(t, s, name)
+		ref.Outcome = c.until(t, ref, jobgc.Finished).Outcome
+		return ref
+	}
+	t.Run("GoneAndTheNameTakenAgain", func(t *testing.T) {
+		ref := recorded(t, "taken")
+		s.remove(t, "taken", metav1.DeletePropagationBackground)
+		s.gone(t, "taken")
+		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended(), func(j *batchv1.Job) { j.Annotations = map[string]string{"a": "b"} }), metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: time.Second}))
+		now := s.live(t, "taken")
+		assert.Equal(t, successor.UID, now.UID)
+		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test of the uid protects it")
+	})
+	t.Run("RefusedForAnotherReason", func(t *testing.T) {
+		ref := recorded(t, "refused")
+		size := 0
+		for key, value := range s.live(t, "refused").Annotations {
+			size += len(key) + len(value)
+		}
+		s.patch(t, "refused", `{"metadata":{"annotations":{"a":"`+strings.Repeat("b", 256<<10-size-1)+`"}}}`) // as much as fits
+		err := release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: time.Hour})
+		require.True(t, apierrors.IsInvalid(err), "not every 422 is a success: %v", err)
+		assert.ErrorContains(t, err, "metadata.annotations: Too long")
+	})
 }

@@ -23,7 +23,7 @@ import (
 // TestGateTTLZero looks at Jobs from their creation until their TTL of 0 has
 // deleted them. No Job is called missing, no result is lost, and no Job is read
 // live more than once: when the cache has dropped it, and its event is on the
-// way. These are the races 1 and 3 of the design's list.
+// way.
 //
 //req:shows J4
 func TestGateTTLZero(t *testing.T) {

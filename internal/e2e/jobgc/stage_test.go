@@ -260,18 +260,6 @@ func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f job
 	return f
 }
 
-// misses waits until the Job is gone from the cache too, which comes after the
-// server.
-func (c *controller) misses(t *testing.T, s *stage, name string) {
-	t.Helper()
-	s.gone(t, name)
-	suite.Eventually(t, name+" is gone from the cache", func(context.Context) bool {
-		_, cached, err := c.informer.GetStore().GetByKey(s.Namespace + "/" + name)
-		require.NoError(t, err)
-		return !cached
-	})
-}
-
 // decided looks until there is an answer.
 func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error) {
 	for {
@@ -332,32 +320,5 @@ func (s *stage) remove(t *testing.T, name string, how metav1.DeletionPropagation
 func (s *stage) patch(t *testing.T, name, patch string) {
 	t.Helper()
 	_, err := s.jobs.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	require.NoError(t, err)
-}
-
-// pods of a Job.
-func (s *stage) pods(t *testing.T, job string) []corev1.Pod {
-	t.Helper()
-	list, err := s.Kube.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
-	require.NoError(t, err)
-	return list.Items
-}
-
-// managed makes the test the Job controller of a Job. The Job finishes when the
-// test completes it.
-func managed() edit {
-	return func(j *batchv1.Job) { j.Spec.ManagedBy = new("e2e.controllerkit.dev/test") }
-}
-
-// complete is what a Job controller writes when a Job has succeeded at a time.
-func (s *stage) complete(t *testing.T, name string, at time.Time) {
-	t.Helper()
-	job := s.live(t, name)
-	when := metav1.NewTime(at)
-	job.Status.StartTime, job.Status.CompletionTime = new(metav1.NewTime(at.Add(-time.Second))), &when
-	for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: when})
-	}
-	_, err := s.jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
 	require.NoError(t, err)
 }
