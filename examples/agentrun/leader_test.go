@@ -206,7 +206,7 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 // 2 to 4.4 seconds. It sees the last renewal that late, and the end of the
 // lease that late. The clock is virtual, so the bound does not depend on the
 // machine.
-// internal/e2e/replicas measures two processes.
+// internal/e2e/replicas has two processes.
 func TestTakeover_IsBounded(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {
 		t.Run(lease.String(), func(t *testing.T) {

@@ -6,8 +6,8 @@
 // API server's audit log, so it finds every run that ended twice or had two
 // pods.
 //
-// Only this suite proves the guarantees of sharding, the time of a takeover
-// between processes, and how a process ends that has lost its lease.
+// Only this suite proves the guarantees of sharding and of a takeover between
+// processes, and how a process ends that has lost its lease.
 //
 // The suite needs Linux.
 package replicas_test
