@@ -124,7 +124,8 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
 		secret := new(corev1.Secret)
-		if err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret); client.IgnoreNotFound(err) != nil {
+		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
+		if client.IgnoreNotFound(err) != nil {
 			return false, err
 		}
 		if len(secret.Data[ref.Key]) == 0 {

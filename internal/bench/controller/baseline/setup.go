@@ -36,6 +36,10 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
+// uncached reads a kind that is not cached. Otherwise the client would start an
+// informer and wait for it, which the role does not allow.
+const uncached = client.DisableReadYourWritesConsistency
+
 // Options are the manager's options for one namespace.
 func Options(namespace string) (ctrl.Options, error) {
 	options := ctrl.Options{

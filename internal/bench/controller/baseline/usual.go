@@ -74,7 +74,7 @@ func (r *usual) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
 		secret := new(corev1.Secret)
-		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret)
+		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
 		if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
 			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
 			r.events.Eventf(run, nil, corev1.EventTypeWarning, "MissingSecret", "Reconcile", "%s", message)
