@@ -147,6 +147,10 @@ e2e-chaos: ## Run all faults under load, and the role without each of its verbs;
 faults: controlplane ## Break the network, the servers and the cluster, each on its own; writes internal/docs/faults.md
 	@cd internal/e2e && $(GOTEST) -count=1 -timeout 40m ./chaos -skip 'Killed|Soak|Verb' -table "$(CURDIR)/internal/docs/faults.md"
 
+.PHONY: sieve
+sieve: ## Play all plans of Sieve's three patterns with four controllers in virtual time; writes internal/docs/sieve.md
+	@cd internal/bench && $(GOTEST) -count=1 -timeout 60m ./sieve -every 1 -table "$(CURDIR)/internal/docs/sieve.md"
+
 .PHONY: e2e-soak
 e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are killed; 1,000 Jobs (JOBS=n) with a TTL of 0
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGateTTLZero$$' ./jobgc

@@ -1,0 +1,96 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sieve_test
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
+	"github.com/proompteng/controllerkit/jobgc/settings"
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+const namespace = "sieve"
+
+// contestant is a controller that the plans are played with.
+type contestant struct {
+	name  string
+	start func(context.Context, *rest.Config) error // returns when the context ends
+	must  bool                                      // each plan must end as without faults
+}
+
+func contestants() []contestant {
+	return []contestant{
+		{"controllerkit", ours(false), true},
+		{"controllerkit, --hold-jobs", ours(true), true},
+		{"controller-runtime, careful", peer(true), false},
+		{"controller-runtime", peer(false), false},
+	}
+}
+
+func config(transport http.RoundTripper) *rest.Config {
+	c := &rest.Config{Host: "http://127.0.0.1", Transport: transport, QPS: -1}
+	c.ContentType = "application/json"
+	return c
+}
+
+func ours(hold bool) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+		if err != nil {
+			return err
+		}
+		retention, err := settings.FromEnv(func(string) (string, bool) { return "", false }, settings.JangarNames())
+		if err != nil {
+			return err
+		}
+		o := controller.Options{Namespaces: []string{namespace}, Hold: hold, Retention: retention}
+		c, err := controller.New(config, m, o)
+		if err != nil {
+			return err
+		}
+		return c.Start(ctx)
+	}
+}
+
+func peer(careful bool) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		options, err := baseline.Options(namespace)
+		if err != nil {
+			return err
+		}
+		options.Logger = logr.Discard()
+		options.Metrics.BindAddress = "0"
+		options.Controller.SkipNameValidation = new(true)
+		options.MapperProvider = func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
+			mapper := apimeta.NewDefaultRESTMapper(nil)
+			mapper.Add(v1alpha1.GroupVersion().WithKind("AgentRun"), apimeta.RESTScopeNamespace)
+			mapper.Add(batchv1.SchemeGroupVersion.WithKind("Job"), apimeta.RESTScopeNamespace)
+			mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
+			return mapper, nil
+		}
+		mgr, err := ctrl.NewManager(config, options)
+		if err != nil {
+			return err
+		}
+		err = baseline.Add(mgr, careful)
+		if err != nil {
+			return err
+		}
+		return mgr.Start(ctx)
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sieve_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/status/statustest"
+)
+
+// outcome is how a run ended.
+type outcome struct {
+	phase   v1alpha1.Phase
+	reason  string
+	jobs    int  // that were created
+	missing bool // a version of the run said WorkflowJobMissing
+	event   bool // the Event of a failure exists
+	final   string
+	broken  []string // the status contract
+}
+
+// outcome looks at the last version of the run, at what is left, and at each
+// version of the run before.
+func (w *world) outcome() outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := outcome{jobs: w.created[jobs]}
+	last := new(v1alpha1.AgentRun)
+	events := map[string]bool{}
+	for _, c := range w.history {
+		switch {
+		case c.base() == "events":
+			reason, _ := c.object.Object["reason"].(string)
+			events[reason] = true
+		case c.base() == runs && c.kind != watch.Deleted:
+			run := as[v1alpha1.AgentRun](c.object)
+			o.missing = o.missing || run.Status.Reason == "WorkflowJobMissing"
+			if run.UID == last.UID {
+				for _, err := range statustest.Check(last.Status.Stamp, run.Status.Stamp, run.Generation) {
+					o.broken = append(o.broken, fmt.Sprintf("version %d: %v", c.version, err))
+				}
+			}
+			last = run
+		}
+	}
+	o.phase = last.Status.Phase
+	o.reason = last.Status.Reason
+	lines := []string{""}
+	isLeft := w.objects[key{runs, runName}] != nil
+	if isLeft || o.phase.Terminal() {
+		lines[0] = w.describe(last)
+	}
+	for k, stored := range w.objects {
+		if k.resource != "events" {
+			lines = append(lines, fmt.Sprintf("%s is left, finalizers %v, being deleted %t",
+				k.resource, stored.GetFinalizers(), stored.GetDeletionTimestamp() != nil))
+		}
+	}
+	o.event = events[o.reason]
+	slices.Sort(lines[1:])
+	o.final = strings.Join(lines, "\n")
+	return o
+}
+
+// describe says all of a status that does not depend on the time.
+func (w *world) describe(run *v1alpha1.AgentRun) string {
+	st := run.Status
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s %q generation %d", st.Phase, st.Reason, st.Message, st.ObservedGeneration)
+	job := new(batchv1.Job)
+	if st.JobRef != nil {
+		fmt.Fprintf(&text, "; Job %s, outcome %q", st.JobRef.UID, st.JobRef.Outcome)
+		for _, c := range w.history {
+			if c.base() == jobs && c.object.GetUID() == st.JobRef.UID {
+				job = as[batchv1.Job](c.object)
+			}
+		}
+	}
+	_, end := finished(job)
+	fmt.Fprintf(&text, "; started %s, finished %s", same(st.StartedAt, job.Status.StartTime), same(st.FinishedAt, &metav1.Time{Time: end}))
+	conditions := map[string]string{}
+	for _, c := range st.Conditions {
+		conditions[c.Type] = fmt.Sprintf("%s %s %q", c.Status, c.Reason, c.Message)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(conditions)) {
+		fmt.Fprintf(&text, "; %s %s", kind, conditions[kind])
+	}
+	return text.String()
+}
+
+// same compares a time of the status with the Job's.
+func same(at, ofJob *metav1.Time) string {
+	switch {
+	case at == nil:
+		return "never"
+	case ofJob != nil && at.Equal(ofJob):
+		return "with the Job"
+	}
+	return "at another time"
+}
+
+// verdict compares an outcome with the one without faults.
+type verdict struct {
+	lost, doubled, missing, never, event, other bool
+}
+
+func (v verdict) right() bool { return v == verdict{} }
+
+// judge compares the outcome of a plan with the outcome without faults.
+func judge(want, got outcome) (v verdict) {
+	ended := got.phase.Terminal()
+	v.never = want.phase.Terminal() && !ended
+	v.event = want.event && !got.event
+	v.lost = ended && got.phase != want.phase
+	v.doubled = got.jobs > want.jobs
+	v.missing = got.missing && !want.missing
+	if v.right() {
+		v.other = got.final != want.final || len(got.broken) > 0
+	}
+	return v
+}

@@ -1,0 +1,110 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sieve_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+var (
+	every     = flag.Int("every", 10, "play each nth plan")
+	tableFile = flag.String("table", "", "write a table of the plans to this Markdown file")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	klog.SetLogger(logr.Discard())
+	ctrl.SetLogger(logr.Discard())
+	// The usual ones limit their rate with a clock that all worlds share.
+	utilruntime.ErrorHandlers = nil //nolint:reassign // it has no other option
+	os.Exit(m.Run())
+}
+
+// TestPlans_EndAsWithoutFaults plays the plans of all stories. The example's
+// controller ends all of them as the run without faults, and the table says how
+// many the others end so.
+//
+//req:shows J3 J4
+func TestPlans_EndAsWithoutFaults(t *testing.T) {
+	table := newTable()
+	t.Run("of", func(t *testing.T) {
+		for i, c := range contestants() {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				for _, s := range stories() {
+					playStory(t, c, &s, &table[i])
+				}
+				table[i].assertPlayed(t)
+			})
+		}
+	})
+	if *tableFile != "" && !t.Failed() {
+		require.NoError(t, os.WriteFile(*tableFile, []byte(table.markdown()), 0o644))
+	}
+}
+
+// playStory learns the plans of a story from a run without faults, and plays
+// them.
+func playStory(t *testing.T, c contestant, s *story, counts *counts) {
+	t.Helper()
+	healthy := play(t, c, plan{story: s, pattern: healthy})
+	faultless := healthy.outcome()
+	require.Empty(t, healthy.errs)
+	require.Equal(t, s.ends, string(faultless.phase)+" "+faultless.reason, "%s: %s", s.name, faultless.final)
+	require.Equal(t, s.jobs, faultless.jobs, s.name)
+	require.Equal(t, faultless.phase == v1alpha1.Failed, faultless.event, s.name)
+	for _, p := range plans(s, healthy.history) {
+		counts.rows[p.pattern].generated++
+		if counts.rows[p.pattern].generated%*every != 0 {
+			continue
+		}
+		w := play(t, c, p)
+		got := w.outcome()
+		v := judge(faultless, got)
+		counts.add(p.pattern, v)
+		if !c.must {
+			if !v.right() {
+				t.Logf("%s: %+v\nwant %s\ngot  %s\n%v", p, v, faultless.final, got.final, got.broken)
+			}
+			continue
+		}
+		assert.True(t, w.reached, "%s: its write did not happen", p)
+		assert.Empty(t, w.errs, "%s", p)
+		v.event = v.event && !losesEvent(p, healthy.history)
+		assert.True(t, v.right(), "%s: %+v\nwant %s\ngot  %s\n%v", p, v, faultless.final, got.final, got.broken)
+	}
+}
+
+// losesEvent reports whether the plan kills the process after it has recorded
+// the end of the run and before it has written the Event. Kubernetes has no
+// write that does both.
+func losesEvent(p plan, log []change) bool {
+	recorded := false
+	for _, c := range log {
+		if p.pattern == crashBefore && recorded && c.point == p.at {
+			return true
+		}
+		recorded = recorded || runEnded(c)
+		if recorded && c.base() == "events" {
+			return false
+		}
+		if p.pattern != hidden && recorded && c.point == p.at {
+			return true
+		}
+	}
+	return false
+}
