@@ -84,7 +84,7 @@ func parseBugs(text string) ([]bug, error) {
 }
 
 func parseBug(lines []string) (bug, error) {
-	wrong := errors.New("want a sentence, a suite with a pattern of tests, a file, and lines that begin with - or +")
+	wrong := errors.New("want a sentence, a suite with a pattern of tests, a file, and lines with - and +")
 	if len(lines) < 5 {
 		return bug{}, wrong
 	}
