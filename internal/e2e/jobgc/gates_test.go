@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
@@ -43,7 +44,9 @@ func TestGateTTLZero(t *testing.T) {
 	}
 	found, errs := make([]jobgc.Observation, n), make([]error, n)
 	workqueue.ParallelizeUntil(ctx, 40, n, func(i int) {
-		job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0), marked()), metav1.CreateOptions{})
+		job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0), func(j *batchv1.Job) {
+			j.Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "keep"} // as Step creates it
+		}), metav1.CreateOptions{})
 		if errs[i] = err; err == nil {
 			found[i], errs[i] = untilDeleted(jobgc.Ref{Namespace: s.Namespace, Name: job.Name, UID: job.UID, CreatedAt: &job.CreationTimestamp})
 		}

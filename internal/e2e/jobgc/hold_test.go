@@ -131,13 +131,13 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
-	c, stop := s.stoppable(t, jobgc.Options{Finalizer: ours}, nil)
+	c := s.controller(t, jobgc.Options{Finalizer: ours})
 	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
 	c.ensured(t, s, "running", never())
 	s.finished(t, "finished")
 	other := newStage(t, "other")
 	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
-	stop()
+	c.stop()
 	s.terminate(t)
 	suite.Eventually(t, "the namespace is stuck", func(context.Context) bool {
 		ns, err := s.Kube.CoreV1().Namespaces().Get(t.Context(), s.Namespace, metav1.GetOptions{})

@@ -105,11 +105,6 @@ func ttl(seconds int32) edit {
 	return func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = &seconds }
 }
 
-// marked is a Job as Step creates it.
-func marked() edit {
-	return func(j *batchv1.Job) { j.Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "keep"} }
-}
-
 func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
 
 type guard = jobgc.Guard
@@ -120,20 +115,13 @@ type controller struct {
 
 	gets     atomic.Int64 // live reads of a Job
 	informer cache.SharedIndexInformer
-	kube     kubernetes.Interface
+	stop     func()
 }
 
 // controller starts one for the stage's namespace, until the test ends.
 func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	t.Helper()
-	c, stop := s.stoppable(t, opts, nil)
-	t.Cleanup(stop)
-	return c
-}
-
-func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.ListOptions)) (c *controller, stop func()) {
-	t.Helper()
-	c = &controller{}
+	c := &controller{}
 	config := plane.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return suite.RoundTrip(func(r *http.Request) (*http.Response, error) {
@@ -143,29 +131,25 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 			return next.RoundTrip(r)
 		})
 	})
-	var err error
-	c.kube, err = kubernetes.NewForConfig(config)
+	kube, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.Namespace, 0, cache.Indexers{}, tweak)
+	c.informer = batchinformers.NewJobInformer(kube, s.Namespace, 0, cache.Indexers{})
 	lister := batchlisters.NewJobLister(c.informer.GetIndexer())
 	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 		return lister.Jobs(namespace).Get(name)
 	}
-	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, cached, c.informer, opts)
+	c.guard, err = jobgc.New(kube.BatchV1().Jobs, cached, c.informer, opts)
 	require.NoError(t, err)
-	return c, runInformer(context.WithoutCancel(t.Context()), c.informer)
-}
-
-// runInformer returns when it has listed, with the function that ends it.
-func runInformer(ctx context.Context, informer cache.SharedIndexInformer) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { informer.RunWithContext(ctx) })
-	cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
-	return func() {
+	running.Go(func() { c.informer.RunWithContext(ctx) })
+	cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced)
+	c.stop = func() {
 		cancel()
 		running.Wait()
 	}
+	t.Cleanup(c.stop)
+	return c
 }
 
 // ensure is the step of an owner that is stored as ref says and has not ended.
