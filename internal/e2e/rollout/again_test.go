@@ -4,9 +4,6 @@
 package rollout_test
 
 import (
-	"testing"
-
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
@@ -53,73 +49,6 @@ func (s *stage) target() string {
 	kind, _, err := unstructured.NestedString(s.hpas()[0].Object, "spec", "scaleTargetRef", "kind")
 	require.NoError(s, err)
 	return kind
-}
-
-// part is a plan that was interrupted after n of its steps.
-func part(p plan.Plan, n int) string {
-	p.Steps = p.Steps[:n]
-	return p.String()
-}
-
-// changing are the numbers of the steps that change the cluster. After any
-// other step the cluster is the same as before it.
-func changing(p plan.Plan) (steps []int) {
-	for i, s := range p.Steps {
-		if s.Verb != "check" && s.Verb != "wait" {
-			steps = append(steps, i+1)
-		}
-	}
-	return steps
-}
-
-// TestPlan_InterruptedAfterEachStep begins again each time, and gets one step
-// further. In the end all is as without the interruptions.
-//
-//req:shows R5
-func TestPlan_InterruptedAfterEachStep(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	d := web("web:1")
-	s.deploy(d)
-	c := s.measure(5)
-	p := s.migration()
-	for _, n := range changing(p) {
-		s.follow(part(p, n))
-	}
-	s.follow(p.String())
-	s.reaches("web", live.Healthy)
-	s.runs(map[string]int{"web:1": 5})
-	s.capacity("there", c, 10)
-
-	c.reset()
-	p = s.rollback(d)
-	for _, n := range changing(p) {
-		s.follow(part(p, n))
-	}
-	s.follow(p.String())
-	s.runs(map[string]int{"web:1": 5})
-	s.capacity("back", c, 10)
-	_, err := s.rollouts.Get(t.Context(), "web", metav1.GetOptions{})
-	require.Error(t, err)
-}
-
-// TestRollback_StopsAfterAPromotion: only the status shows it.
-//
-//req:shows R5
-func TestRollback_StopsAfterAPromotion(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.started(converted(t, "web:1", rollout.Options{}))
-	s.apply(converted(t, "web:2", rollout.Options{}))
-	u := s.reaches("web", live.Paused)
-	p, errs := plan.Rollback(u, s.manifest("web:1"), nil, plan.Options{AllowTemplateChange: true})
-	require.Empty(t, errs)
-	s.promote(false)
-	s.reaches("web", live.Healthy)
-	out, err := s.try(plane.Kubeconfig(), p.String())
-	require.Error(t, err)
-	assert.Contains(t, out, "STOP: rollout/web is not as planned")
-	s.runs(map[string]int{"web:2": 5})
 }
 
 // manifest is the Deployment in a repository.

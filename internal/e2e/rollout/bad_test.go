@@ -14,12 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -75,47 +72,6 @@ func TestValidate_OnTheRealController(t *testing.T) {
 				phase, message := live.PhaseOf(got)
 				require.NotContains(c, []live.Phase{live.NotObserved, live.Invalid}, phase, message)
 			})
-		})
-	}
-}
-
-// TestValidate_RefusesWhatComesLater sends rows of the table that Validate
-// refuses. The API server refuses them by the CRD, where it takes the same pod
-// of a Deployment, or the controller does after the fact.
-//
-//req:shows R3
-func TestValidate_RefusesWhatComesLater(t *testing.T) {
-	t.Parallel()
-	installed(t)
-	g := readGolden(t)
-	for name, want := range map[string]live.Phase{
-		"TwoNamesForOnePort":       "",
-		"VariableTwice":            "",
-		"VariableTwiceInInit":      "",
-		"HostAliasTwice":           "",
-		"PullSecretTwice":          "",
-		"StableLabelOfTheSelector": live.Degraded,
-		"TwoDryRunsOfOneMetric":    live.Invalid,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newNamespace(t, "later-"+strings.ToLower(name))
-			s.references()
-			require.True(t, g.Rows[name].Refused)
-			u := s.row(g, name)
-			_, err := s.rollouts.Create(t.Context(), u, metav1.CreateOptions{})
-			if want != "" {
-				require.NoError(t, err)
-				s.reaches(u.GetName(), want)
-				return
-			}
-			require.True(t, apierrors.IsInvalid(err), "%v", err)
-			var d appsv1.Deployment
-			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
-			d.TypeMeta = metav1.TypeMeta{}
-			d.Name = "new" // web is there
-			_, err = s.kube.AppsV1().Deployments(s.namespace).Create(t.Context(), &d, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			require.NoError(t, err, "a Deployment may have it")
 		})
 	}
 }

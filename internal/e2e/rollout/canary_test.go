@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -137,17 +138,26 @@ func TestCanary_NeverReady(t *testing.T) {
 	}
 }
 
-// TestCanary_SpecPausedHolds: what a person sets in the manifest is Paused too,
-// and no patch of the status ends it.
-func TestCanary_SpecPausedHolds(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	r := converted(t, "web:1", rollout.Options{})
-	s.started(r)
-	r.Spec.Paused = true
-	s.apply(r)
-	s.reaches("web", live.Paused)
-	r.Spec.Paused = false
-	s.apply(r)
-	s.reaches("web", live.Healthy)
+// pausedAt waits until the Rollout pauses at the step with this index, and just
+// these images run.
+func (s *stage) pausedAt(step int64, want map[string]int) {
+	s.Helper()
+	s.eventually("it pauses at its step", func(c *assert.CollectT) {
+		u := s.get("web")
+		state, message := live.PhaseOf(u)
+		require.Equal(c, live.Paused, state, message)
+		at, _, err := unstructured.NestedInt64(u.Object, "status", "currentStepIndex")
+		require.NoError(c, err)
+		require.Equal(c, step, at)
+		require.Equal(c, want, s.images())
+	})
+}
+
+// stable is the hash of the pods that are stable.
+func (s *stage) stable() string {
+	s.Helper()
+	hash, _, err := unstructured.NestedString(s.get("web").Object, "status", "stableRS")
+	require.NoError(s, err)
+	require.NotEmpty(s, hash)
+	return hash
 }

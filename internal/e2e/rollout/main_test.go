@@ -16,14 +16,11 @@ package rollout_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -112,9 +109,7 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	flag.Parse() // -parallel of the command line wins
-	if code, err = runInOrder(m); err != nil {
-		return 1, err
-	}
+	code = m.Run()
 	if all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""; all && code == 0 {
 		rights, err := notNeeded()
 		if err != nil {
@@ -123,28 +118,6 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 		if len(rights) > 0 {
 			return 1, fmt.Errorf("rollout/plan documents rights that no plan made use of: %q", rights)
 		}
-	}
-	return code, nil
-}
-
-// runInOrder runs all tests except the uninstallation of Argo Rollouts, and
-// then that one, if it is asked for: go test has no such order.
-func runInOrder(m *testing.M) (code int, err error) {
-	const last = "TestUninstall_DeletesThePods"
-	given := flag.Lookup("test.skip").Value.String()
-	if err := flag.Set("test.skip", strings.TrimSuffix("^"+last+"$|"+given, "|")); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	asked, err := regexp.MatchString(flag.Lookup("test.run").Value.String(), last)
-	if err != nil || code != 0 || !asked || flag.Lookup("test.list").Value.String() != "" {
-		return code, err
-	}
-	if err := errors.Join(flag.Set("test.skip", given), flag.Set("test.count", "1")); err != nil {
-		return 1, err
-	}
-	if !testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: last, F: TestUninstall_DeletesThePods}}) {
-		return 1, nil
 	}
 	return code, nil
 }

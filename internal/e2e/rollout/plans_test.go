@@ -5,13 +5,16 @@ package rollout_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/rollout"
@@ -201,4 +204,31 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
 	assert.Equal(t, "Deployment", s.target())
+}
+
+// autoscale has an autoscaler for the Deployment. Without metrics it keeps its
+// bounds.
+func (s *stage) autoscale() {
+	s.Helper()
+	_, err := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace).Create(s.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MaxReplicas:    10,
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+}
+
+// atLeast has the autoscaler scale its target up to n pods, and returns once it
+// has.
+func (s *stage) atLeast(n string) {
+	s.Helper()
+	hpas := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace)
+	h, err := hpas.Patch(s.Context(), "web", types.MergePatchType, []byte(`{"spec":{"minReplicas":`+n+`}}`), metav1.PatchOptions{})
+	require.NoError(s, err)
+	target := strings.ToLower(h.Spec.ScaleTargetRef.Kind) + "/web"
+	s.eventually(target+" is scaled", func(c *assert.CollectT) {
+		require.Equal(c, n, s.sh("kubectl -n "+s.namespace+" get "+target+" -o jsonpath={.spec.replicas}"))
+	})
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -132,47 +131,4 @@ func TestReferences_OnTheRealController(t *testing.T) {
 	r.Name, r.Namespace = "stable", s.namespace
 	require.Empty(t, live.References(t.Context(), r, get, ""))
 	s.reaches("stable", live.Healthy)
-}
-
-// TestReferences_NeedOnlyGet: with the documented rights all is seen, and
-// without them it is said which is missing.
-//
-//req:shows R3
-func TestReferences_NeedOnlyGet(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.references()
-	r := converted(t, "web:1", rollout.Options{})
-	r.Namespace = s.namespace
-	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
-	c := r.Spec.Strategy.Canary
-	c.StableService, c.CanaryService = "a", "b"
-	c.Steps = append(c.Steps,
-		rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}, map[string]any{"templateName": "missing", "clusterScope": true}}}},
-		rollout.Step{Plugin: map[string]any{"name": "team/missing"}})
-	config, err := plane.User(s.namespace + ":reader")
-	require.NoError(t, err)
-	get := reading(t, config)
-
-	errs := live.References(t.Context(), r, get, "")
-	require.Len(t, errs, 6)
-	for _, e := range errs {
-		assert.Equal(t, field.ErrorTypeForbidden, e.Type, "%v", e)
-		assert.Contains(t, e.Detail, "not known")
-	}
-
-	user := " --user=" + s.namespace + ":reader"
-	s.sh("kubectl -n " + s.namespace + " create role reader --verb=get --resource=services,deployments.apps,analysistemplates.argoproj.io\n" +
-		"kubectl -n " + s.namespace + " create rolebinding reader --role=reader" + user + "\n" +
-		"kubectl create clusterrole reader --verb=get --resource=clusteranalysistemplates.argoproj.io\n" +
-		"kubectl create clusterrolebinding reader --clusterrole=reader" + user + "\n" +
-		"kubectl -n argo-rollouts create role reader --verb=get --resource=configmaps --resource-name=argo-rollouts-config\n" +
-		"kubectl -n argo-rollouts create rolebinding reader --role=reader" + user)
-	s.eventually("the rights are seen by the server", func(c *assert.CollectT) {
-		errs = live.References(t.Context(), r, get, "")
-		require.Len(c, errs, 2, "%v", errs)
-		for _, e := range errs {
-			require.Equal(c, field.ErrorTypeNotFound, e.Type, "%v", e)
-		}
-	})
 }
