@@ -72,8 +72,3 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 		assert.NotContains(t, rule.Resources, "events", "the controller writes none")
 	}
 }
-
-func TestAllNamespaces_ExcludesAList(t *testing.T) {
-	_, err := template(t, "controller: {allNamespaces: true, namespaces: [a]}")
-	require.ErrorContains(t, err, "controller.allNamespaces is true and controller.namespaces is a: set one of them")
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proompteng/controllerkit/jobgc/settings"
@@ -86,68 +85,6 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 			assert.Equal(t, tc.controlPlane, vars, tc.reason)
 		})
 	}
-}
-
-func TestArguments(t *testing.T) {
-	cases := map[string]struct {
-		reason                    string
-		values                    string
-		controllers, controlPlane []string
-	}{
-		"Defaults": {
-			"One reconciles, under election; the other asks the cluster for nothing.", "{}",
-			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--workers=4", "--namespaces=ns", "--leader-elect=true", "--leader-elect-lease-name=r-agentrun-controllers", "--leader-elect-lease-duration=15s"},
-			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--reconcile=false"},
-		},
-		"NoElection": {
-			"False is a value.", "{controllers: {replicaCount: 1, leaderElection: {enabled: false}}, controller: {namespaces: [a, b], workers: 9}, logFormat: text}",
-			[]string{"--metrics-bind-address=:8080", "--log-format=text", "--workers=9", "--namespaces=a,b", "--leader-elect=false"},
-			[]string{"--metrics-bind-address=:8080", "--log-format=text", "--reconcile=false"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			all := render(t, tc.values)
-			c, _ := all.container(t, "r-agentrun-controllers")
-			assert.Equal(t, tc.controllers, c.Args, tc.reason)
-			c, _ = all.container(t, "r-agentrun")
-			assert.Equal(t, tc.controlPlane, c.Args, tc.reason)
-		})
-	}
-}
-
-// TestTheControlPlaneHasNoRights: no token, and an account that no binding
-// names.
-func TestTheControlPlaneHasNoRights(t *testing.T) {
-	all := render(t, "{}")
-	for workload, token := range map[string]bool{"r-agentrun": false, "r-agentrun-controllers": true} {
-		spec := into[appsv1.Deployment](t, all.one(t, "Deployment/"+workload)).Spec.Template.Spec
-		assert.Equal(t, &token, spec.AutomountServiceAccountToken)
-		assert.Equal(t, workload, spec.ServiceAccountName)
-		all.one(t, "ServiceAccount/"+workload)
-	}
-	bindings := 0
-	for _, u := range all {
-		if u.GetKind() == "ClusterRoleBinding" || u.GetKind() == "RoleBinding" {
-			bindings++
-			assert.Equal(t, []any{map[string]any{"kind": "ServiceAccount", "name": "r-agentrun-controllers", "namespace": "ns"}}, u.Object["subjects"])
-		}
-	}
-	assert.Equal(t, 2, bindings)
-}
-
-func TestReplicas(t *testing.T) {
-	const name = "r-agentrun-controllers"
-	d := into[appsv1.Deployment](t, render(t, "controllers: {replicaCount: 0}").one(t, "Deployment/"+name))
-	assert.Equal(t, new(int32(0)), d.Spec.Replicas, "0 is a value")
-
-	all := render(t, "controllers: {autoscaling: {enabled: true, targetMemoryUtilizationPercentage: 70}}")
-	assert.Nil(t, into[appsv1.Deployment](t, all.one(t, "Deployment/"+name)).Spec.Replicas, "the autoscaler's")
-	hpa := into[autoscalingv2.HorizontalPodAutoscaler](t, all.one(t, "HorizontalPodAutoscaler/"+name))
-	assert.Equal(t, autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name}, hpa.Spec.ScaleTargetRef)
-	require.Len(t, hpa.Spec.Metrics, 2)
-	assert.Equal(t, new(int32(70)), hpa.Spec.Metrics[1].Resource.Target.AverageUtilization)
-	assert.NotContains(t, all, "HorizontalPodAutoscaler/r-agentrun")
 }
 
 func TestDisruptionBudgets(t *testing.T) {
