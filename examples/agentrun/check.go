@@ -6,7 +6,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,6 @@ func (o *options) check() error {
 		o.checkLimits,
 		o.checkLease,
 		o.checkSelector,
-		o.checkAddress,
 		o.readNamespaces,
 	}
 	for _, check := range checks {
@@ -98,16 +96,6 @@ func (o *options) checkSelector() error {
 	if o.leaderElect && o.leaseName == defaultLeaseName {
 		return errors.New("--selector: replicas of one lease wait for each other; " +
 			"want --leader-elect-lease-name with a name for this shard")
-	}
-	return nil
-}
-
-func (o *options) checkAddress() error {
-	_, _, err := net.SplitHostPort(o.metricsAddress)
-	if err != nil {
-		const text = "--metrics-bind-address: %q is not accepted; " +
-			"want host:port such as 127.0.0.1:8080 or :8080"
-		return fmt.Errorf(text, o.metricsAddress)
 	}
 	return nil
 }

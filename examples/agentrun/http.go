@@ -26,7 +26,9 @@ func (o *options) listen(ctx context.Context) (net.Listener, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-bind-address: %w; port 0 picks a free one", err)
+		const text = "--metrics-bind-address: %q is not accepted: %w; " +
+			"want host:port such as :8080, port 0 picks a free one"
+		return nil, fmt.Errorf(text, o.metricsAddress, err)
 	}
 	if o.certFile == "" {
 		return l, nil
