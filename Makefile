@@ -141,11 +141,11 @@ adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controll
 
 .PHONY: e2e-chaos
 e2e-chaos: ## Run all faults under load, and the role without each of its verbs; make test-all runs a short set
-	@cd internal/e2e && go test -race -count=1 -timeout 40m -v ./chaos -full -parallel 4
+	@cd internal/e2e && go test -race -count=1 -timeout 90m -v ./chaos -full -parallel 4
 
 .PHONY: faults
 faults: controlplane ## Break the network, the servers and the cluster, each on its own; writes internal/docs/faults.md
-	@cd internal/e2e && $(GOTEST) -count=1 -timeout 40m ./chaos -skip 'Killed|Soak|Verb' -table "$(CURDIR)/internal/docs/faults.md"
+	@cd internal/e2e && $(GOTEST) -count=1 -timeout 90m ./chaos -skip 'Killed|Soak|Verb' -table "$(CURDIR)/internal/docs/faults.md"
 
 .PHONY: sieve
 sieve: ## Play all plans of Sieve's three patterns with four controllers in virtual time; writes internal/docs/sieve.md

@@ -5,6 +5,7 @@ package chaos_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
@@ -115,7 +116,7 @@ var network = map[string]behavior{
 }
 
 // TestTheNetworkBreaks: a fault under load, for seconds. The short set has all
-// faults in turn, in one world.
+// faults in turn, in one world, except for the one that takes 11 minutes.
 func TestTheNetworkBreaks(t *testing.T) {
 	t.Parallel()
 	if *tableFile == "" && !*full {
@@ -146,6 +147,33 @@ func TestTheNetworkBreaks(t *testing.T) {
 			w.holds(ctx, t, last+1)
 		})
 	}
+	t.Run("DeadWatch", deadWatch)
+}
+
+// deadWatch has watches that are open for good, and deliver nothing. The
+// controller ends them itself after 11 minutes.
+func deadWatch(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.reason = "A watch is open for good, and delivers nothing."
+	w.grant(t)
+	between := newProxy(t, w)
+	w.start(t, between.config)
+	w.ready(ctx, t)
+	const last = 32
+	silent := network["SilentWatch"]
+	w.during(ctx, t, last, 300*time.Millisecond, func() {
+		between.behave(&silent)
+		between.cut()
+		suite.Wait(ctx, 5*time.Second)
+		between.behave(nil)
+	})
+	_, ended, _ := w.recorder.Count()
+	assert.Less(t, ended, last+1, "the controller does not know of all runs")
+	suite.Wait(ctx, 11*time.Minute)
+	w.holds(ctx, t, last+1)
 }
 
 func every(*http.Request) bool { return true }

@@ -1,0 +1,46 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
+)
+
+// TestManyRunsAtOnce: thousands of runs are created as fast as the API server
+// accepts them.
+func TestManyRunsAtOnce(t *testing.T) {
+	n := 300
+	if *full || *tableFile != "" {
+		n = 5000
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t)
+	w.start(t, w.config)
+	w.ready(ctx, t)
+	began := time.Now()
+	finish := keepBusy(t, 8, func(i int) bool { return i < n-3 }, func(i int) error {
+		_, err := suite.Create(ctx, w.Stage, newRun(i+3))
+		return err
+	})
+	finish()
+	created := time.Since(began)
+	for {
+		_, ended, _ := w.recorder.Count()
+		if ended >= n {
+			break
+		}
+		require.NoError(t, ctx.Err(), "%d of %d runs have ended", ended, n)
+		suite.Wait(ctx, time.Second)
+	}
+	t.Logf("%d runs were created in %s and ended in %s", n, created.Round(time.Second), time.Since(began).Round(time.Second))
+	w.holds(ctx, t, n)
+}
