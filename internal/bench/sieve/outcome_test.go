@@ -28,8 +28,8 @@ type outcome struct {
 	broken  []string // the status contract
 }
 
-// outcome looks at the last version of the run, at what is left, and at each
-// version of the run before.
+// outcome reads the last version of the run, the objects that are left, and the
+// earlier versions of the run.
 func (w *world) outcome() outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -73,7 +73,7 @@ const (
 	restartTakes = time.Second      // until a killed controller runs again
 	staysStale   = time.Minute      // until its caches see what happens
 	staysHidden  = 5 * time.Minute  // until its watches expire, and it lists again
-	horizon      = 20 * time.Minute // then nothing happens any more
+	horizon      = 20 * time.Minute // then everything has ended
 )
 
 // plans generates all plans from the changes of a run without faults.

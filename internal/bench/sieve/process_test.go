@@ -125,7 +125,7 @@ func (p *process) get(r *http.Request, k key) (*http.Response, error) {
 	return reply(r, http.StatusOK, stored.Object)
 }
 
-// listed answers a list. One that asks for no version is not stale either.
+// listed answers a list. Without a version it is not stale either.
 func (p *process) listed(r *http.Request, resource string) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -89,6 +89,10 @@ func (w *write) point(nth int) point {
 	return point{by: w.by, verb: w.verb, resource: resource, nth: nth}
 }
 
+func (w *write) conflict(why string) error {
+	return apierrors.NewConflict(groupResource(w.resource), w.name, errors.New(why))
+}
+
 // write answers a write. The caller holds the lock.
 func (s *server) write(w *write) (*object, error) {
 	kind := w.point(0)
@@ -156,42 +160,32 @@ func (s *server) create(w *write) (*object, error) {
 	next.SetUID(types.UID(fmt.Sprintf("%s-%d-of-a-plan", w.resource[:3], s.created[w.resource])))
 	next.SetCreationTimestamp(metav1.Now())
 	next.SetGeneration(1)
-	switch w.resource {
-	case runs:
-		delete(next.Object, "status")
-	case jobs:
-		delete(next.Object, "status")
-		spec, _ := next.Object["spec"].(values)
-		_, has := spec["suspend"]
-		if !has {
-			spec["suspend"] = false
-		}
+	delete(next.Object, "status")
+	spec, _ := next.Object["spec"].(values)
+	if w.resource == jobs && spec["suspend"] == nil {
+		spec["suspend"] = false
 	}
 	return s.store(w, watch.Added, next), nil
 }
 
 // update stores the next version of an object, if it differs.
 func (s *server) update(w *write, stored, next *object) (*object, error) {
-	resource := groupResource(w.resource)
 	version := next.GetResourceVersion()
 	if version != "" && version != stored.GetResourceVersion() {
-		return nil, apierrors.NewConflict(resource, w.name, errors.New("the object has been modified"))
+		return nil, w.conflict("the object has been modified")
 	}
 	uid := next.GetUID()
 	if uid != "" && uid != stored.GetUID() {
-		return nil, apierrors.NewConflict(resource, w.name, errors.New("Precondition failed: UID"))
+		return nil, w.conflict("Precondition failed: UID")
 	}
-	whole := next
-	next = stored.DeepCopy()
-	switch {
-	case w.subresource != "":
-		next.Object["status"] = whole.Object["status"]
-	default:
-		status := next.Object["status"]
-		next = whole.DeepCopy()
-		next.Object["status"] = status
+	if w.subresource == "" {
+		next.Object["status"] = stored.Object["status"]
 		next.SetResourceVersion(stored.GetResourceVersion())
 		next.SetDeletionTimestamp(stored.GetDeletionTimestamp())
+	} else {
+		status := next.Object["status"]
+		next = stored.DeepCopy()
+		next.Object["status"] = status
 	}
 	if next.Object["status"] == nil {
 		delete(next.Object, "status")
@@ -220,8 +214,7 @@ func (s *server) delete(w *write, stored *object) (*object, error) {
 		isOther := p.UID != nil && *p.UID != stored.GetUID()
 		hasChanged := p.ResourceVersion != nil && *p.ResourceVersion != stored.GetResourceVersion()
 		if isOther || hasChanged {
-			resource := groupResource(w.resource)
-			return nil, apierrors.NewConflict(resource, w.name, errors.New("Precondition failed"))
+			return nil, w.conflict("Precondition failed")
 		}
 	}
 	next := stored.DeepCopy()
@@ -267,7 +260,7 @@ func (s *server) do(by actor, verb, resource, subresource, name string, body any
 	_, _ = s.write(w) // the object may be gone
 }
 
-// list returns the objects of a resource as they were at a version, by name.
+// list returns the objects of a resource of a version, by name.
 func (s *server) list(resource string, version int) map[string]*object {
 	found := map[string]*object{}
 	for _, c := range s.history[:version] {

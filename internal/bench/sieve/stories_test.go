@@ -23,7 +23,7 @@ type story struct {
 	agent string
 	spec  values // in addition to the usual fields
 	owner bool   // another object owns the run
-	// when is the change after which the user acts once; nil means never.
+	// when reports whether the user acts after a change, once. Nil means never.
 	when func(change) bool
 	act  func(*server)
 	// ends are phase, reason and number of Jobs without faults.

@@ -66,7 +66,7 @@ const intro = `# Sieve's three patterns
 ` + "`make sieve`" + ` writes this page. It plays the faults of Sieve (OSDI 2022) with whole controllers, in virtual time and
 against an API server in memory (package internal/bench/sieve).
 
-A run without faults shows which writes happen: those of the controller, of the user, and of Kubernetes. A plan is one
+A run without faults shows which writes the controller, the user and Kubernetes make. A plan is one
 fault at one of these writes, and the command plays all of them:
 
 - **Killed before or after a write** of the controller. The write does not arrive, or its answer does not. The next
@@ -100,6 +100,10 @@ const outro = `
 A test fails if a plan of controllerkit does not end right. One thing is allowed: a process that is killed after it has
 recorded the end of a run and before it has written the Event may lose the Event. The next process writes it if the
 first list shows the failed run and its Job, which is not released yet. It cannot do so for a run without a Job.
+
+The careful controller creates a second Job if its cache shows the run without one and the first Job is already gone,
+because it does not read the run live before. If its first status is the end of a cancelled run, that run has no start
+time. The usual controller believes a cache that has no Job, and sets the TTL before the result is recorded.
 `
 
 func (t table) markdown() string {
