@@ -48,6 +48,24 @@ func TestSpec(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, events, "A cancelled run is not a failure.")
 	})
+	t.Run("CancelBeforeTheStartMakesNoJob", func(t *testing.T) {
+		t.Parallel()
+		run := create(t, stage, "stillborn", func(spec *v1alpha1.AgentRunSpec) { spec.Cancel = true })
+		run = reached(t, stage, run, v1alpha1.Cancelled)
+		assert.Nil(t, run.Status.JobRef)
+		assert.Nil(t, run.Status.StartedAt)
+	})
+	t.Run("CancelAfterTheEndChangesNothingButTheGeneration", func(t *testing.T) {
+		t.Parallel()
+		run := create(t, stage, "too-late", nil)
+		run = reached(t, stage, run, v1alpha1.Succeeded)
+		require.NoError(t, suite.PatchSpec(t.Context(), stage, run.Name, map[string]any{"cancel": true}))
+		suite.Eventually(t, "the generation is observed", func(ctx context.Context) bool {
+			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+			return err == nil && now.Status.ObservedGeneration == now.Generation && now.Generation > run.Generation &&
+				now.Status.Phase == v1alpha1.Succeeded && now.Status.FinishedAt.Equal(run.Status.FinishedAt)
+		})
+	})
 	t.Run("TheJobStaysForTheTTLCountedFromItsRelease", func(t *testing.T) {
 		t.Parallel()
 		run := reached(t, stage, create(t, stage, "ttl", nil), v1alpha1.Succeeded)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -280,18 +279,6 @@ func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
 func (s *stage) gone(t *testing.T, name string) {
 	t.Helper()
 	suite.Eventually(t, name+" is gone", func(context.Context) bool { return s.live(t, name) == nil })
-}
-
-// stays says that a Job is not deleted within a while that is many times what
-// its deletion would take.
-func (s *stage) stays(t *testing.T, name string) {
-	t.Helper()
-	for range 15 {
-		job := s.live(t, name)
-		require.NotNil(t, job, "%s is gone", name)
-		require.Nil(t, job.DeletionTimestamp, "%s is being deleted", name)
-		suite.Wait(t.Context(), 100*time.Millisecond)
-	}
 }
 
 // remove deletes a Job, as a person does.
