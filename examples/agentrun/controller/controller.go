@@ -122,8 +122,8 @@ const overtakenLimit = 7
 // would wait for it forever, and the cache would get no change.
 const requestTimeout = 11 * time.Minute
 
-// New returns a Controller. It starts nothing and sends no request. Each request
-// ends after config.Timeout, which is 11 minutes if it is not set.
+// New returns a Controller. It starts nothing and sends no request. Each of its
+// requests ends after config.Timeout, which is 11 minutes if it is not set.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	o.Workers = cmp.Or(o.Workers, 4)
 	c := &Controller{
