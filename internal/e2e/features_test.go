@@ -105,6 +105,13 @@ func TestSpec(t *testing.T) {
 			return apierrors.IsNotFound(err) && err2 == nil && len(jobs.Items) == 0
 		})
 	})
+	t.Run("ANameThatTheAPIServerWouldRefuseEndsTheRun", func(t *testing.T) {
+		t.Parallel()
+		run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) { spec.PodAnnotations = map[string]string{"my team": "a"} })
+		run = reached(t, stage, run, v1alpha1.Failed)
+		assert.Equal(t, "InvalidSpec", run.Status.Reason)
+		assert.Contains(t, run.Status.Message, "spec.template.annotations", "the message names the field")
+	})
 	for name, set := range map[string]func(*v1alpha1.AgentRunSpec){
 		"secretRef.name": func(spec *v1alpha1.AgentRunSpec) {
 			spec.SecretRef = &v1alpha1.SecretRef{Name: "default/agent-key", Key: "token"}
