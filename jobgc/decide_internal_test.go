@@ -115,60 +115,84 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// choices are the bits of a fuzzer's number, each of which is used once.
+type choices uint64
+
+func (c *choices) next() bool {
+	bit := *c&1 == 1
+	*c >>= 1
+	return bit
+}
+
+func (c *choices) ref() (r record) {
+	if !c.next() {
+		return r
+	}
+	r.uid = "a"
+	if c.next() {
+		r.outcome = Failed
+	}
+	first := c.next()
+	second := c.next()
+	r.released = first && second
+	return r
+}
+
+func (c *choices) stored() (o owner) {
+	if !c.next() {
+		return o
+	}
+	o.is = ownerGone
+	if c.next() {
+		o.is = ownerWaits
+		o.ref = c.ref()
+	}
+	deletes := c.next()
+	done := c.next()
+	switch {
+	case o.is == ownerGone:
+	case done:
+		o.is = ownerDone
+	case deletes:
+		o.is = ownerDeleting
+	}
+	return o
+}
+
+func (c *choices) found(kind uint64) finding {
+	var edits []func(*jobFacts)
+	for _, edit := range []func(*jobFacts){letGo, complete, deleting, suspended, held, stripped, week} {
+		if c.next() {
+			edits = append(edits, edit)
+		}
+	}
+	f := seenJob(edits...)
+	switch kind % 4 {
+	case 0:
+		f = finding{state: []State{NotCreated, Pending, Missing, Replaced, Collected}[kind/4%5], source: sourceLiveRead}
+	case 1:
+		f.source = sourceTombstone
+	case 2:
+		f.source = sourceLiveRead
+	}
+	return f
+}
+
 // FuzzDecide holds the two rules of decide for every view.
 func FuzzDecide(f *testing.F) {
 	f.Add(uint64(0), uint64(0))
 	f.Add(uint64(1)<<40, uint64(3))
 	f.Add(^uint64(0), uint64(7))
 	f.Fuzz(func(t *testing.T, bits, kind uint64) {
-		bit := func() bool { b := bits&1 == 1; bits >>= 1; return b }
-		ref := func() (r record) {
-			if bit() {
-				r.uid = "a"
-				if bit() {
-					r.outcome = Failed
-				}
-				first := bit()
-				second := bit()
-				r.released = first && second
-			}
-			return r
+		c := choices(bits)
+		v := view{
+			ref: c.ref(), ended: c.next(), deleting: c.next(), cancel: c.next(), deletes: c.next(), finalizer: c.next(),
 		}
-		v := view{ref: ref(), ended: bit(), deleting: bit(), cancel: bit(), deletes: bit(), finalizer: bit()}
-		if bit() {
+		if c.next() {
 			v.suspend = []wish{wishRun, wishSuspend}[kind%2]
 		}
-		if bit() {
-			v.stored.is = ownerGone
-			if bit() {
-				v.stored.is = ownerWaits
-				v.stored.ref = ref()
-			}
-			deletes := bit()
-			done := bit()
-			switch {
-			case v.stored.is == ownerGone:
-			case done:
-				v.stored.is = ownerDone
-			case deletes:
-				v.stored.is = ownerDeleting
-			}
-		}
-		var edits []func(*jobFacts)
-		for _, edit := range []func(*jobFacts){letGo, complete, deleting, suspended, held, stripped, week} {
-			if bit() {
-				edits = append(edits, edit)
-			}
-		}
-		v.found = seenJob(edits...)
-		switch kind % 4 {
-		case 0:
-			v.found = finding{state: []State{NotCreated, Pending, Missing, Replaced, Collected}[kind/4%5], source: sourceLiveRead}
-		case 1:
-			v.found.source = sourceTombstone
-		case 2:
-			v.found.source = sourceLiveRead
-		}
+		v.stored = c.stored()
+		v.found = c.found(kind)
 		got := decide(v)
 		switch got {
 		case actCreate:

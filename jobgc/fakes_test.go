@@ -5,12 +5,10 @@ package jobgc_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -134,54 +132,15 @@ func (s *server) remove(name string) *batchv1.Job {
 	return job
 }
 
-// apply understands the patches that a Guard makes, and no others.
+// apply patches a Job, which goes with its last finalizer if it is being
+// deleted.
 func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	if s.jobs[name] == nil {
 		return nil, notFound(name)
 	}
-	var ops []struct {
-		Op, Path string
-		Value    any
-	}
-	if err := json.Unmarshal(data, &ops); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	job := s.jobs[name].DeepCopy()
-	for _, op := range ops {
-		var i int
-		if _, err := fmt.Sscanf(op.Path, "/metadata/finalizers/%d", &i); err == nil {
-			if i >= len(job.Finalizers) || op.Op == "test" && op.Value != job.Finalizers[i] {
-				return nil, invalid(name)
-			}
-			if op.Op == "remove" {
-				job.Finalizers = slices.Delete(job.Finalizers, i, i+1)
-			}
-			continue
-		}
-		switch {
-		case op.Op == "add" && op.Path == "/metadata/annotations":
-			job.Annotations = map[string]string{}
-			for key, value := range op.Value.(map[string]any) {
-				job.Annotations[key] = value.(string)
-			}
-		case op.Op == "add" && op.Path == "/metadata/finalizers":
-			job.Finalizers = nil
-			for _, name := range op.Value.([]any) {
-				job.Finalizers = append(job.Finalizers, name.(string))
-			}
-		case op.Op == "add" && op.Path == "/metadata/annotations/jobgc.controllerkit.dev~1released" && job.Annotations != nil:
-			job.Annotations["jobgc.controllerkit.dev/released"] = op.Value.(string)
-		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):
-		case op.Op == "test" && op.Path == "/metadata/resourceVersion" && op.Value == job.ResourceVersion:
-		case op.Op == "add" && op.Path == "/spec/suspend":
-			job.Spec.Suspend = ptr.To(op.Value == true)
-		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished" && op.Value == nil:
-			job.Spec.TTLSecondsAfterFinished = nil
-		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished":
-			job.Spec.TTLSecondsAfterFinished = ptr.To(int32(op.Value.(float64)))
-		default:
-			return nil, invalid(name)
-		}
+	job, ok := jobgc.Patched(s.jobs[name], data)
+	if !ok {
+		return nil, invalid(name)
 	}
 	if job.DeletionTimestamp != nil && len(job.Finalizers) == 0 {
 		return s.remove(name), nil

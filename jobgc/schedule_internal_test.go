@@ -190,48 +190,52 @@ func (s *schedule) backUpOrRestore() {
 // disturb is what users and other tools do.
 func (s *schedule) disturb() {
 	s.disturbed++
-	edit := func(change func(*run)) {
-		if s.run != nil {
-			next := s.run.clone()
-			change(next)
-			s.putRun(next)
-		}
-	}
 	n := s.rand.IntN(16)
 	switch {
 	case n < 2:
-		edit(func(r *run) { r.cancel = true; r.Generation++ })
+		s.edit(func(r *run) { r.cancel = true; r.Generation++ })
 	case n < 4:
-		edit(func(r *run) { r.suspend = ptr.To(r.suspend == nil || !*r.suspend); r.Generation++ })
+		s.edit(func(r *run) { r.suspend = ptr.To(r.suspend == nil || !*r.suspend); r.Generation++ })
 	case n < 7:
-		edit(func(r *run) { r.Annotations = map[string]string{"note": strconv.Itoa(s.version)} })
+		s.edit(func(r *run) { r.Annotations = map[string]string{"note": strconv.Itoa(s.version)} })
+	case n < 9 && s.run == nil:
+		s.create()
 	case n < 9:
-		if s.run != nil {
-			s.deleteRun()
-		} else {
-			s.create()
-		}
+		s.deleteRun()
 	case n < 11 && s.run != nil:
 		s.deleteRun()
 		s.create()
 	default:
 		for _, job := range s.sorted() {
-			next := job.DeepCopy()
-			switch {
-			case n < 13:
-				if next.Annotations == nil {
-					next.Annotations = map[string]string{}
-				}
-				next.Annotations[foreign] = strconv.Itoa(s.version)
-				s.putJob(next)
-			case n < 14 && job.DeletionTimestamp == nil && len(next.Finalizers) < 2:
-				next.Finalizers = append([]string{foreignKeeper}, next.Finalizers...)
-				s.putJob(next)
-			case n < 15:
-				s.taken[job.UID] = true
-				s.deleteJob(job)
-			}
+			s.disturbJob(job, n)
 		}
+	}
+}
+
+// edit changes the run, if it is there.
+func (s *schedule) edit(change func(*run)) {
+	if s.run != nil {
+		next := s.run.clone()
+		change(next)
+		s.putRun(next)
+	}
+}
+
+func (s *schedule) disturbJob(job *batchv1.Job, n int) {
+	next := job.DeepCopy()
+	switch {
+	case n < 13:
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		next.Annotations[foreign] = strconv.Itoa(s.version)
+		s.putJob(next)
+	case n < 14 && job.DeletionTimestamp == nil && len(next.Finalizers) < 2:
+		next.Finalizers = append([]string{foreignKeeper}, next.Finalizers...)
+		s.putJob(next)
+	case n < 15:
+		s.taken[job.UID] = true
+		s.deleteJob(job)
 	}
 }
 
@@ -267,36 +271,15 @@ func (s *schedule) quiet() bool {
 
 // judge holds the end of the schedule to the rules.
 func (s *schedule) judge() {
-	short := func(d time.Duration) bool { return d > 0 && d < leastFinalTTL }
-	gap := short(s.retention.SucceededTTL) || short(s.retention.FailedTTL)
-	if s.template != nil {
-		gap = time.Duration(*s.template)*time.Second < leastFinalTTL
-	}
 	for owner, jobs := range s.executed {
-		unrecorded := false
-		for uid := range jobs {
-			unrecorded = unrecorded || s.taken[uid]
-			if s.orphans[uid] {
-				delete(jobs, uid) // its creation was under way when its owner was deleted, and the garbage collector takes it
-			}
-		}
-		if len(jobs) > 1 && unrecorded {
-			continue // a person deleted a Job, and its Ref may not have been recorded
-		}
-		if len(jobs) > 1 && gap {
-			s.released = true
-			continue
-		}
-		if len(jobs) > 1 {
-			s.breaks("run twice: %s has %d Jobs", owner, len(jobs))
-		}
+		s.judgeJobs(owner, jobs)
 	}
 	if s.run == nil {
 		return
 	}
 	job := s.jobs[cmp.Or(s.nameOf(s.run), nameFor(s.run.UID))]
 	if job != nil && s.run.ref != nil && s.run.ref.UID != "" && s.run.ref.UID != job.UID {
-		job = nil // a second one, see above
+		job = nil // a second one, see judgeJobs
 	}
 	switch suspended := s.run.suspend != nil && *s.run.suspend; {
 	case s.run.phase == "" && !suspended:
@@ -309,6 +292,36 @@ func (s *schedule) judge() {
 	case s.run.phase == string(s.outcome()):
 		s.judgeRelease(job)
 	}
+}
+
+// judgeJobs holds the Jobs that ran for an owner to the rules: there is one,
+// except in the documented gaps.
+func (s *schedule) judgeJobs(owner types.UID, jobs map[types.UID]bool) {
+	unrecorded := false
+	for uid := range jobs {
+		unrecorded = unrecorded || s.taken[uid]
+		if s.orphans[uid] {
+			delete(jobs, uid) // its creation was under way when its owner was deleted, and the garbage collector takes it
+		}
+	}
+	switch {
+	case len(jobs) < 2:
+	case unrecorded: // a person deleted a Job, and its Ref may not have been recorded
+	case s.isShort():
+		s.released = true
+	default:
+		s.breaks("run twice: %s has %d Jobs", owner, len(jobs))
+	}
+}
+
+// isShort reports whether the TTL of a recorded Job is short enough for the
+// documented gap.
+func (s *schedule) isShort() bool {
+	if s.template != nil {
+		return time.Duration(*s.template)*time.Second < leastFinalTTL
+	}
+	short := func(d time.Duration) bool { return d > 0 && d < leastFinalTTL }
+	return short(s.retention.SucceededTTL) || short(s.retention.FailedTTL)
 }
 
 // judgeRelease holds a Job whose outcome is recorded to its final TTL.

@@ -241,29 +241,8 @@ func (r *replica) step(copied *run) (Observation, error) {
 	r.stepped[copied.UID] = true
 	ref, found, err := r.guard.Step(context.Background(), Request{
 		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Recorded: copied.phase != "" && r.sim.records, Cancel: copied.cancel, Suspend: copied.suspend,
-		Name: r.sim.nameOf(copied),
-		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) {
-			switch r.sim.bug {
-			case createsFromCache:
-				if r.run == nil {
-					return nil, nil, false, apierrors.NewNotFound(resourceOfRuns, copied.Name)
-				}
-				return r.run, r.run.ref, r.run.phase != "", nil
-			case releasesUnwritten:
-				return copied, copied.ref, copied.phase != "", nil
-			default:
-			}
-			live, err := ask(r, func(s *apiServer) (*run, error) {
-				if s.run == nil || s.run.Name != copied.Name {
-					return nil, apierrors.NewNotFound(resourceOfRuns, copied.Name)
-				}
-				return s.run.clone(), nil
-			})
-			if err != nil {
-				return nil, nil, false, err
-			}
-			return live, live.ref, live.phase != "", nil
-		},
+		Name:   r.sim.nameOf(copied),
+		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) { return r.stored(copied) },
 		Job: func() (*batchv1.Job, error) {
 			return &batchv1.Job{
 				ObjectMeta: metav1.ObjectMeta{OwnerReferences: controlledBy(copied)},
@@ -291,6 +270,30 @@ func (r *replica) step(copied *run) (Observation, error) {
 		copied.phase = string(ref.Outcome)
 	}
 	return found, nil
+}
+
+// stored reads the owner, unless the controller has a bug.
+func (r *replica) stored(copied *run) (metav1.Object, *Ref, bool, error) {
+	switch r.sim.bug {
+	case createsFromCache:
+		if r.run == nil {
+			return nil, nil, false, apierrors.NewNotFound(resourceOfRuns, copied.Name)
+		}
+		return r.run, r.run.ref, r.run.phase != "", nil
+	case releasesUnwritten:
+		return copied, copied.ref, copied.phase != "", nil
+	default:
+	}
+	live, err := ask(r, func(s *apiServer) (*run, error) {
+		if s.run == nil || s.run.Name != copied.Name {
+			return nil, apierrors.NewNotFound(resourceOfRuns, copied.Name)
+		}
+		return s.run.clone(), nil
+	})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return live, live.ref, live.phase != "", nil
 }
 
 func (r *Ref) equal(as *Ref) bool {

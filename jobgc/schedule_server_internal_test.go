@@ -4,7 +4,6 @@
 package jobgc
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -167,14 +166,7 @@ func (s *apiServer) commit(r *run) error {
 	}
 	s.writes++
 	if r.phase == lost && s.run.phase != lost {
-		for _, job := range s.jobs {
-			if job.UID == r.ref.UID && job.DeletionTimestamp == nil {
-				s.breaks("falsely missing: Job %s exists", job.UID)
-			}
-		}
-		if !s.taken[r.ref.UID] {
-			s.breaks("lost: nobody deleted Job %s", r.ref.UID)
-		}
+		s.watchLoss(r.ref.UID)
 	}
 	if outcome := Outcome(r.phase); s.run.phase != r.phase && (outcome == Succeeded || outcome == Failed) && s.ended[r.ref.UID] != outcome {
 		s.breaks("recorded %s for Job %s, which ended %q", outcome, r.ref.UID, s.ended[r.ref.UID])
@@ -184,6 +176,18 @@ func (s *apiServer) commit(r *run) error {
 	}
 	s.putRun(r.clone())
 	return nil
+}
+
+// watchLoss holds the record of a loss to the rules.
+func (s *apiServer) watchLoss(uid types.UID) {
+	for _, job := range s.jobs {
+		if job.UID == uid && job.DeletionTimestamp == nil {
+			s.breaks("falsely missing: Job %s exists", uid)
+		}
+	}
+	if !s.taken[uid] {
+		s.breaks("lost: nobody deleted Job %s", uid)
+	}
 }
 
 func (s *apiServer) createJob(job *batchv1.Job, backstop *int32) (*batchv1.Job, error) {
@@ -201,22 +205,15 @@ func (s *apiServer) createJob(job *batchv1.Job, backstop *int32) (*batchv1.Job, 
 	return job, nil
 }
 
-// patchJob applies JSON patches (RFC 6902) of the fields that the package
-// writes. Every call comes from the controller under test.
+// patchJob patches a Job. Every call comes from the controller under test.
 func (s *apiServer) patchJob(name string, data []byte) (*batchv1.Job, error) {
 	before := s.jobs[name]
 	if before == nil {
 		return nil, apierrors.NewNotFound(resourceOfJobs, name)
 	}
-	var ops []operation
-	if err := json.Unmarshal(data, &ops); err != nil {
-		return nil, err
-	}
-	job := before.DeepCopy()
-	for _, op := range ops {
-		if !applied(job, op) {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", resourceOfJobs, name, "", 0, false)
-		}
+	job, ok := Patched(before, data)
+	if !ok {
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", resourceOfJobs, name, "", 0, false)
 	}
 	s.writes++
 	s.watchOver(before, job)
@@ -225,50 +222,6 @@ func (s *apiServer) patchJob(name string, data []byte) (*batchv1.Job, error) {
 	}
 	s.putJob(job)
 	return job, nil
-}
-
-func applied(job *batchv1.Job, op operation) bool {
-	var i int
-	if _, err := fmt.Sscanf(op.Path, "/metadata/finalizers/%d", &i); err == nil {
-		if i >= len(job.Finalizers) || op.Op == "test" && op.Value != job.Finalizers[i] {
-			return false
-		}
-		if op.Op == "remove" {
-			job.Finalizers = slices.Delete(job.Finalizers, i, i+1)
-		}
-		return true
-	}
-	switch {
-	case op.Op == "test" && op.Path == "/metadata/uid":
-		return op.Value == string(job.UID)
-	case op.Op == "test" && op.Path == "/metadata/resourceVersion":
-		return op.Value == job.ResourceVersion
-	case op.Op == "add" && op.Path == "/metadata/annotations":
-		job.Annotations = map[string]string{}
-		notes, _ := op.Value.(map[string]any)
-		for key, value := range notes {
-			job.Annotations[key], _ = value.(string)
-		}
-	case op.Op == "add" && op.Path == "/metadata/finalizers":
-		job.Finalizers = nil
-		names, _ := op.Value.([]any)
-		for _, name := range names {
-			keeper, _ := name.(string)
-			job.Finalizers = append(job.Finalizers, keeper)
-		}
-	case op.Op == "add" && strings.HasPrefix(op.Path, "/metadata/annotations/") && job.Annotations != nil:
-		job.Annotations[strings.ReplaceAll(strings.TrimPrefix(op.Path, "/metadata/annotations/"), "~1", "/")], _ = op.Value.(string)
-	case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished":
-		job.Spec.TTLSecondsAfterFinished = nil
-		if n, ok := op.Value.(float64); ok {
-			job.Spec.TTLSecondsAfterFinished = ptr.To(int32(n))
-		}
-	case op.Op == "add" && op.Path == "/spec/suspend":
-		job.Spec.Suspend = ptr.To(op.Value == true)
-	default:
-		return false
-	}
-	return true
 }
 
 // watchOver holds a patch to the rules.

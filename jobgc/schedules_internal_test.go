@@ -32,31 +32,46 @@ func number(t *testing.T, name string, def uint64) uint64 {
 // seed that breaks a rule, with what it broke, and how many met the documented
 // gap of short TTLs.
 func played(first, n uint64, b bug) (seed uint64, wrong []string, gaps int64) {
-	var mu sync.Mutex
-	var next, met atomic.Int64
-	var failed atomic.Bool
+	var next atomic.Uint64
+	var results results
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := uint64(next.Add(1) - 1); i < n && !failed.Load(); i = uint64(next.Add(1) - 1) {
-				s := draw(first+i, b)
-				broken := s.play()
-				if s.released {
-					met.Add(1)
-				}
-				if len(broken) > 0 {
-					failed.Store(true)
-					mu.Lock()
-					if wrong == nil || first+i < seed {
-						seed, wrong = first+i, broken
-					}
-					mu.Unlock()
-				}
+			for i := next.Add(1) - 1; i < n && !results.failed.Load(); i = next.Add(1) - 1 {
+				results.play(first+i, b)
 			}
 		})
 	}
 	workers.Wait()
-	return seed, wrong, met.Load()
+	return results.seed, results.wrong, results.gaps.Load()
+}
+
+// results are those of schedules that are played at the same time.
+type results struct {
+	failed atomic.Bool
+	gaps   atomic.Int64
+
+	mu    sync.Mutex
+	seed  uint64
+	wrong []string // of the lowest seed
+}
+
+func (r *results) play(seed uint64, b bug) {
+	s := draw(seed, b)
+	wrong := s.play()
+	if s.released {
+		r.gaps.Add(1)
+	}
+	if len(wrong) == 0 {
+		return
+	}
+	r.failed.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wrong == nil || seed < r.seed {
+		r.seed = seed
+		r.wrong = wrong
+	}
 }
 
 // TestTenThousandSchedules plays that many orders of the events of a run, two

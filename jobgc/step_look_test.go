@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -178,20 +180,27 @@ func TestStep_DeclaresEachJobLostOfManyThatVanish(t *testing.T) {
 			w := newWorld(t, jobgc.Options{})
 			w.guard.Remember(limit)
 			lost := map[types.UID]bool{}
+			for i := range 100 {
+				lost[types.UID(fmt.Sprint(i))] = false
+			}
 			for range 400 {
-				for i := range 100 {
-					uid := types.UID(fmt.Sprint(i))
-					if lost[uid] {
-						continue
-					}
-					lost[uid] = w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: uid}).Lost()
-					time.Sleep(pause)
-				}
+				w.lookAtAll(t, lost, pause)
 			}
 			for uid, is := range lost {
 				assert.True(t, is, "%s, every %s", uid, pause)
 			}
 		})
+	}
+}
+
+// lookAtAll looks for each Job that is not known to be lost, with pauses.
+func (w *world) lookAtAll(t *testing.T, lost map[types.UID]bool, pause time.Duration) {
+	t.Helper()
+	for _, uid := range slices.Sorted(maps.Keys(lost)) {
+		if !lost[uid] {
+			lost[uid] = w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: uid}).Lost()
+			time.Sleep(pause)
+		}
 	}
 }
 

@@ -116,13 +116,7 @@ func (w world) right() string {
 		return w.rightUnwritten(o)
 	}
 	if o.ending == unended {
-		if o.suspend == asksSuspend || w.rules.barred {
-			return ""
-		}
-		if o.deleting && o.job == 0 && w.named(o.uid) == 0 {
-			return ""
-		}
-		return "the run has not ended"
+		return w.rightUnended(o)
 	}
 	for i := range w.jobs {
 		job := w.jobs[i]
@@ -138,6 +132,17 @@ func (w world) right() string {
 		return "a call makes a request for a run that rests"
 	}
 	return ""
+}
+
+// rightUnended returns what is wrong with a run that has not ended.
+func (w world) rightUnended(o simOwner) string {
+	if o.suspend == asksSuspend || w.rules.barred {
+		return ""
+	}
+	if o.deleting && o.job == 0 && w.named(o.uid) == 0 {
+		return ""
+	}
+	return "the run has not ended"
 }
 
 // rightUnwritten returns what is wrong with the Job of an owner whose status

@@ -86,21 +86,12 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 func (w *world) checkAgain(r *simReplica) {
 	m := w.rules.machine(r.m)
 	is := m.found.again
-	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
+	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome || w.isUnwatched(r)
 	shown := m.cached.uid != "" && m.cached.uid == m.found.job.uid
 	switch {
 	case m.found.state == Pending:
-		back := w.rules.fate(r.pasts[m.job]) == fateReturned
-		if is == againEvent {
-			w.wrong = noReturn
-		}
-		if is == againLater && w.gap&fromBackup == 0 {
-			w.wrong = noReturn
-		}
-		if is != againLater && m.found.changed && back {
-			w.wrong = tooSoon // the caller's cache may be older than the restore
-		}
-	case due, w.isUnwatched(r):
+		w.checkPendingAgain(r)
+	case due:
 		if is == againEvent {
 			w.wrong = noReturn
 		}
@@ -112,6 +103,23 @@ func (w *world) checkAgain(r *simReplica) {
 		if is != againEvent && m.ref.released {
 			w.wrong = tooSoon
 		}
+	}
+}
+
+// checkPendingAgain holds the time of the next call to its rule while the state
+// of the Job is not known.
+func (w *world) checkPendingAgain(r *simReplica) {
+	m := w.rules.machine(r.m)
+	is := m.found.again
+	if is == againEvent {
+		w.wrong = noReturn
+	}
+	if is == againLater && w.gap&fromBackup == 0 {
+		w.wrong = noReturn
+	}
+	returned := w.rules.fate(r.pasts[m.job]) == fateReturned
+	if is != againLater && m.found.changed && returned {
+		w.wrong = tooSoon // the caller's cache may be older than the restore
 	}
 }
 

@@ -130,10 +130,7 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 		if seen.held && !before.held {
 			return simAnswer{verdict: verdictInvalid} // the test of the finalizer
 		}
-		due := seen.state == Finished && !seen.ttl.unset && !seen.released && !seen.deleting
-		job.released = before.released || due || seen.state == Finished && seen.held
-		job.held = before.held && !seen.held
-		w.checkRelease(i)
+		w.release(i, seen)
 	default:
 	}
 	current := w.rules.facts(w.answerOf(i, r.copied.uid)) == *seen
@@ -149,6 +146,15 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 	a := w.answerOf(i, r.copied.uid)
 	a.early = asks == requestSuspend
 	return a
+}
+
+// release applies the patch of a Job that was seen as it was.
+func (w *world) release(i int8, seen *jobFacts) {
+	job := &w.jobs[i]
+	due := seen.state == Finished && !seen.ttl.unset && !seen.released && !seen.deleting
+	job.released = job.released || due || seen.state == Finished && seen.held
+	job.held = job.held && !seen.held
+	w.checkRelease(i)
 }
 
 // checkRelease holds a release to its rule.
@@ -185,12 +191,7 @@ func (w *world) commit(r *simReplica) {
 		w.wrong = wrongOutcome
 	}
 	if before.ending == unended && after.ending == wasLost {
-		if job.exists && !job.deleting {
-			w.wrong = lostWhileThere
-		}
-		if !job.taken {
-			w.wrong = lostUndeleted
-		}
+		w.checkLost(job)
 	}
 	if before.job != 0 && before.job != after.job {
 		w.wrong = otherRecorded
@@ -202,6 +203,16 @@ func (w *world) commit(r *simReplica) {
 		w.young = true
 	}
 	w.store(after)
+}
+
+// checkLost holds the record of a loss to its rules.
+func (w *world) checkLost(job simJob) {
+	if job.exists && !job.deleting {
+		w.wrong = lostWhileThere
+	}
+	if !job.taken {
+		w.wrong = lostUndeleted
+	}
 }
 
 // twice reports whether the work of an owner ran twice.

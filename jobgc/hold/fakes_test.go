@@ -70,8 +70,7 @@ func (c client) List(_ context.Context, opts metav1.ListOptions) (*metav1.Partia
 	}
 	out := &metav1.PartialObjectMetadataList{}
 	for i, o := range *c.of {
-		if c.namespace != "" && o.Namespace != c.namespace || opts.LabelSelector != "" && o.Labels["selected"] == "" || i < from ||
-			opts.FieldSelector != "" && opts.FieldSelector != "metadata.name="+o.Name {
+		if i < from || !c.selects(o, opts) {
 			continue
 		}
 		if opts.Limit > 0 && i >= from+2 {
@@ -84,6 +83,13 @@ func (c client) List(_ context.Context, opts metav1.ListOptions) (*metav1.Partia
 		c.c.listed()
 	}
 	return out, nil
+}
+
+func (c client) selects(o metav1.PartialObjectMetadata, opts metav1.ListOptions) bool {
+	inNamespace := c.namespace == "" || o.Namespace == c.namespace
+	labelled := opts.LabelSelector == "" || o.Labels["selected"] != ""
+	named := opts.FieldSelector == "" || opts.FieldSelector == "metadata.name="+o.Name
+	return inNamespace && labelled && named
 }
 
 func (c client) Patch(

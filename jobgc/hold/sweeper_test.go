@@ -27,36 +27,32 @@ func TestSweep(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		setup  func(*cluster)
-		opts   func(*cluster) hold.Options
+		opts   hold.Options
 		held   []string
 	}{
-		"Nothing":   {"No Job is held.", func(*cluster) {}, nil, nil},
-		"OwnerGone": {"No controller will record its result.", func(c *cluster) { c.job("a", "gone") }, nil, nil},
+		"Nothing":   {"No Job is held.", func(*cluster) {}, hold.Options{}, nil},
+		"OwnerGone": {"No controller will record its result.", func(c *cluster) { c.job("a", "gone") }, hold.Options{}, nil},
 		"OwnerThere": {
 			"The owner must still record the result, also while the Job is being deleted.",
-			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) }, nil,
+			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) },
+			hold.Options{},
 			[]string{"a", "b"},
 		},
-		"OwnerCreatedAnew": {"The uid counts, not the name.", func(c *cluster) { c.owner("new"); c.job("a", "old") }, nil, nil},
-		"NoOwner":          {"The owner was deleted and left its Jobs behind.", func(c *cluster) { c.job("a", "") }, nil, nil},
+		"OwnerCreatedAnew": {"The uid counts, not the name.", func(c *cluster) { c.owner("new"); c.job("a", "old") }, hold.Options{}, nil},
+		"NoOwner":          {"The owner was deleted and left its Jobs behind.", func(c *cluster) { c.job("a", "") }, hold.Options{}, nil},
 		"NotHeld": {"Jobs without the finalizer are not changed.", func(c *cluster) {
 			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs"} })
-		}, nil, nil},
-		"OthersHoldIt": {"Only the finalizer of this controller is removed.", func(c *cluster) {
-			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) {
-				o.Finalizers = []string{"foregroundDeletion", finalizer, "example.com/theirs"}
-			})
-		}, nil, nil},
+		}, hold.Options{}, nil},
 		"ManyPages": {"All pages of both lists are read.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3", "run-4", "run-5")
 			for _, j := range []string{"1", "2", "3", "4", "5"} {
 				c.job("keep-"+j, runUID(j))
 				c.job("drop-"+j, runUID("x"+j))
 			}
-		}, nil, []string{"keep-1", "keep-2", "keep-3", "keep-4", "keep-5"}},
+		}, hold.Options{}, []string{"keep-1", "keep-2", "keep-3", "keep-4", "keep-5"}},
 		"OneNamespace": {
 			"Only the given namespace is swept.", func(c *cluster) { c.job("a", "gone", elsewhere); c.job("b", "gone") },
-			func(*cluster) hold.Options { return hold.Options{Namespace: "ns"} },
+			hold.Options{Namespace: "ns"},
 			[]string{"a"},
 		},
 		"Selector": {
@@ -64,7 +60,7 @@ func TestSweep(t *testing.T) {
 				c.job("a", "gone")
 				c.job("b", "gone", func(o *metav1.PartialObjectMetadata) { o.Labels = map[string]string{"selected": "yes"} })
 			},
-			func(*cluster) hold.Options { return hold.Options{Selector: "selected"} },
+			hold.Options{Selector: "selected"},
 			[]string{"a"},
 		},
 		"OwnerDeleted": {"In the foreground the deletion of the run waits for its Job. Otherwise a finalizer of the run may wait for the result.", func(c *cluster) {
@@ -73,40 +69,42 @@ func TestSweep(t *testing.T) {
 			c.job("a", "run", deleting)
 			c.job("b", "run")
 			c.job("c", "other", deleting)
-		}, nil, []string{"b", "c"}},
+		}, hold.Options{}, []string{"b", "c"}},
 		"OwnerWaits": {"A finalizer of the run waits for the result, also in the foreground.", func(c *cluster) {
 			c.owner("run")
 			c.owners[0].DeletionTimestamp, c.owners[0].Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion", "example.com/result"}
 			c.job("a", "run", deleting)
-		}, nil, []string{"a"}},
+		}, hold.Options{}, []string{"a"}},
 		"ListExpires": {"The list starts again.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3")
 			for _, j := range []string{"x", "1", "2", "3"} {
 				c.job(j, runUID(j))
 			}
 			c.expire = 3
-		}, nil, []string{"1", "2", "3"}},
+		}, hold.Options{}, []string{"1", "2", "3"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, opts := &cluster{}, hold.Options{}
+			c := &cluster{}
 			tc.setup(c)
-			if tc.opts != nil {
-				opts = tc.opts(c)
-			}
 			before := c.stillHeld()
-			report, err := newSweeper(t, c, opts).Sweep(t.Context())
+			report, err := newSweeper(t, c, tc.opts).Sweep(t.Context())
 			require.NoError(t, err, tc.reason)
 			assert.Equal(t, tc.held, c.stillHeld(), tc.reason)
 			assert.Equal(t, len(before)-len(tc.held), report.Released)
 			assert.Equal(t, report.Released, c.patches, "a hold that stays is not touched")
-			for _, j := range c.jobs {
-				if len(j.Finalizers) > 0 && name == "OthersHoldIt" {
-					assert.Equal(t, []string{"foregroundDeletion", "example.com/theirs"}, j.Finalizers)
-				}
-			}
 		})
 	}
+}
+
+func TestSweep_LeavesTheFinalizersOfOthers(t *testing.T) {
+	c := &cluster{}
+	c.job("a", "gone", func(o *metav1.PartialObjectMetadata) {
+		o.Finalizers = []string{"foregroundDeletion", finalizer, "example.com/theirs"}
+	})
+	_, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"foregroundDeletion", "example.com/theirs"}, c.jobs[0].Finalizers)
 }
 
 // A list that takes longer than the API server keeps its pages would never end.
