@@ -130,11 +130,17 @@ func (s *series) wrong() (problems []string) {
 		}
 	}
 	if w.draft != nil {
-		for key, value := range w.draft.annotations {
-			if len(value) > maxText {
-				problems = append(problems, fmt.Sprintf("%d bytes of annotation %s", len(value), key))
-			}
-		}
+		problems = append(problems, longAnnotations(w.draft.annotations)...)
 	}
 	return slices.Clip(problems)
+}
+
+// longAnnotations names the annotations that no Event may have.
+func longAnnotations(annotations map[string]string) (problems []string) {
+	for key, value := range annotations {
+		if len(value) > maxText {
+			problems = append(problems, fmt.Sprintf("%d bytes of annotation %s", len(value), key))
+		}
+	}
+	return problems
 }

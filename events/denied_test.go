@@ -174,13 +174,7 @@ func TestMomentaryDenial_IsAShortDetour(t *testing.T) {
 					time.Sleep(5 * time.Second)
 				}
 				require.NoError(t, stop())
-				asked := 0
-				for _, w := range s.asked() {
-					if w.group != "" {
-						asked++
-					}
-				}
-				assert.Equal(t, tc.asked, asked, tc.reason)
+				assert.Equal(t, tc.asked, s.count(func(w request) bool { return w.group != "" }), tc.reason)
 				assert.Len(t, log, tc.lines)
 				assert.Len(t, s.all(), 12*60)
 			})

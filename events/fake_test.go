@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -182,6 +183,50 @@ func (s *server) asked() []request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
+}
+
+// count returns the number of requests of a kind, refused ones included.
+func (s *server) count(is func(request) bool) (n int) {
+	for _, w := range s.asked() {
+		if is(w) {
+			n++
+		}
+	}
+	return n
+}
+
+// countOf is the number of occurrences that an Event reports.
+func countOf(ev *eventsv1.Event) int32 {
+	if ev.Series != nil {
+		return ev.Series.Count
+	}
+	return 1
+}
+
+// lastSeen is the time of the last occurrence that an Event reports.
+func lastSeen(ev *eventsv1.Event) time.Time {
+	if ev.Series != nil {
+		return ev.Series.LastObservedTime.Time
+	}
+	return ev.EventTime.Time
+}
+
+// dice are thrown by the test and by the workers.
+type dice struct {
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+func newDice(seed uint64) *dice { return &dice{random: rand.New(rand.NewPCG(seed, 0))} }
+
+func (d *dice) roll(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.random.IntN(n)
+}
+
+func (d *dice) shorterThan(longest time.Duration) time.Duration {
+	return time.Duration(d.roll(int(longest)))
 }
 
 // concurrent returns the highest number of concurrent requests.

@@ -6,7 +6,6 @@ package events_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,66 +25,31 @@ import (
 //
 //req:shows E3
 func TestFallback_ByTheShapeOfTheRefusal(t *testing.T) {
-	notFound := func() *http.Response {
-		return &http.Response{
-			StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
-			Body: io.NopCloser(strings.NewReader("404 page not found\n")),
-		}
-	}
 	const terminating = `"name":"a.1","kind":"events","causes":[{"reason":"NamespaceTerminating","message":"","field":"metadata.namespace"}]`
+	const tooLong = `"name":"a.1","kind":"Event","causes":[{"reason":"FieldValueTooLong","field":"note"}]`
 	cases := map[string]struct {
 		reason   string
-		answer   func(newGroup bool) *http.Response
+		newGroup func() *http.Response
+		core     func() *http.Response
 		stored   bool
 		lost     string
 		requests int
 	}{
-		"GroupAbsent": {"The router knows no such group.", func(newGroup bool) *http.Response {
-			if newGroup {
-				return notFound()
-			}
-			return nil
-		}, true, "", 2},
-		"GroupAbsentAndNoPermission": {"Authorization comes before routing.", func(newGroup bool) *http.Response {
-			if newGroup {
-				return status(403, "Forbidden", `"group":"events.k8s.io","kind":"events"`, nil)
-			}
-			return nil
-		}, true, "", 2},
-		"NamespaceAbsent": {"core/v1 would say the same.", func(bool) *http.Response {
-			return status(404, "NotFound", `"name":"runs","kind":"namespaces"`, nil)
-		}, false, events.LostNamespaceGone, 1},
-		"NamespaceTerminating": {"A 403 as well, but no missing permission.", func(bool) *http.Response {
-			return status(403, "Forbidden", terminating, nil)
-		}, false, events.LostNamespaceGone, 1},
-		"NeitherGranted": {"There is nothing to fall back to; both are asked twice within 20 seconds, since a role may be on its way.", func(bool) *http.Response {
-			return status(403, "Forbidden", `"kind":"events"`, nil)
-		}, false, events.LostForbidden, 4},
-		"Rejected": {"422 is never worth another attempt, by either group.", func(bool) *http.Response {
-			return status(422, "Invalid", `"name":"a.1","kind":"Event","causes":[{"reason":"FieldValueTooLong","field":"note"}]`, nil)
-		}, false, events.LostRejected, 1},
-		"CoreOnlyFails": {"A fault of the fallback is retried there.", func() func(bool) *http.Response {
-			faults := 1
-			return func(newGroup bool) *http.Response {
-				if newGroup {
-					return notFound()
-				}
-				if faults--; faults == 0 {
-					return status(503, "ServiceUnavailable", "", nil)
-				}
-				return nil
-			}
-		}(), true, "", 3},
+		"GroupAbsent":                {"The router knows no such group.", groupUnknown, pass, true, "", 2},
+		"GroupAbsentAndNoPermission": {"Authorization comes before routing.", refusal(403, "Forbidden", `"group":"events.k8s.io","kind":"events"`), pass, true, "", 2},
+		"NamespaceAbsent":            {"core/v1 would say the same.", refusal(404, "NotFound", `"name":"runs","kind":"namespaces"`), pass, false, events.LostNamespaceGone, 1},
+		"NamespaceTerminating":       {"A 403 as well, but no missing permission.", refusal(403, "Forbidden", terminating), pass, false, events.LostNamespaceGone, 1},
+		"NeitherGranted": {
+			"There is nothing to fall back to; both are asked twice within 20 seconds, since a role may be on its way.",
+			refusal(403, "Forbidden", `"kind":"events"`), refusal(403, "Forbidden", `"kind":"events"`), false, events.LostForbidden, 4,
+		},
+		"Rejected":      {"422 is never worth another attempt, by either group.", refusal(422, "Invalid", tooLong), pass, false, events.LostRejected, 1},
+		"CoreOnlyFails": {"A fault of the fallback is retried there.", groupUnknown, awayOnce(), true, "", 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &wire{answer: func(req *http.Request) (*http.Response, error) {
-					if resp := tc.answer(strings.HasPrefix(req.URL.Path, "/apis/")); resp != nil {
-						return resp, nil
-					}
-					return nil, errPass
-				}}
+				w := answeringByGroup(tc.newGroup, tc.core)
 				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 				require.NoError(t, err)
 				stop := run(t, rec)
@@ -102,6 +66,42 @@ func TestFallback_ByTheShapeOfTheRefusal(t *testing.T) {
 				assert.Equal(t, map[string]int64{tc.lost: 1}, rec.Stats().Lost, tc.reason)
 			})
 		})
+	}
+}
+
+// answeringByGroup answers the requests of each group; it stores those without
+// an answer.
+func answeringByGroup(newGroup, core func() *http.Response) *wire {
+	return &wire{answer: func(req *http.Request) (*http.Response, error) {
+		answer := core
+		if strings.HasPrefix(req.URL.Path, "/apis/") {
+			answer = newGroup
+		}
+		resp := answer()
+		if resp == nil {
+			return nil, errPass
+		}
+		return resp, nil
+	}}
+}
+
+func pass() *http.Response { return nil }
+
+func groupUnknown() *http.Response {
+	return respond(http.StatusNotFound, []byte("404 page not found\n"), http.Header{"Content-Type": {"text/plain; charset=utf-8"}})
+}
+
+func refusal(code int, reason, details string) func() *http.Response {
+	return func() *http.Response { return status(code, reason, details, nil) }
+}
+
+func awayOnce() func() *http.Response {
+	var asked atomic.Int32
+	return func() *http.Response {
+		if asked.Add(1) == 1 {
+			return status(503, "ServiceUnavailable", "", nil)
+		}
+		return nil
 	}
 }
 

@@ -17,27 +17,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-func TestEvent_ThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		s.refuse = func(_ context.Context, w request) error {
-			if w.verb == "patch" {
-				return expired(w.name)
-			}
-			return nil
-		}
-		rec, stop := start(t, s, events.Options{})
-		for range 3 {
-			rec.Failure(object("a"), errAway)
-			time.Sleep(30 * time.Second)
-		}
-		synctest.Wait()
-		assert.Len(t, s.all(), 2, "created, expired, created")
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
 func TestNote_ThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {

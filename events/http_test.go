@@ -130,61 +130,27 @@ func sinkOf(tb testing.TB, host string, client *http.Client) *events.Sink {
 // is stored once and counts both, and there are at most as many concurrent
 // requests as workers.
 func TestFaults_LoseNoEvent(t *testing.T) {
-	text := func(code int, header http.Header) *http.Response {
-		header.Set("Content-Type", "text/html")
-		return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader("<html>no</html>"))}
-	}
 	cases := map[string]struct {
 		reason string
 		length time.Duration
 		answer func(*http.Request) (*http.Response, error)
 	}{
-		"429": {"Priority and fairness refuses without Retry-After as well.", 2 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(429, "TooManyRequests", "", nil), nil
-		}},
-		"429RetryAfter": {"The server says when.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(429, "TooManyRequests", `"retryAfterSeconds":1`, http.Header{"Retry-After": {"1"}}), nil
-		}},
-		"500": {"An aggregated or webhook failure.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(500, "InternalError", "", nil), nil
-		}},
-		"503": {"A rolling restart of the API server.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(503, "ServiceUnavailable", "", nil), nil
-		}},
-		"502FromAProxy": {"A load balancer answers no Status.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return text(502, http.Header{}), nil
-		}},
-		"504": {"The write may have been stored.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(504, "Timeout", "", nil), nil
-		}},
-		"401": {"A token that has expired is rotated soon.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return status(401, "Unauthorized", "", nil), nil
-		}},
-		"Refused": {"The server does not listen.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return nil, errors.New("dial tcp 10.96.0.1:443: connect: connection refused")
-		}},
-		"Reset": {"The connection breaks after the request.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
-			return nil, io.ErrUnexpectedEOF
-		}},
-		"Hangs": {"No answer at all.", 30 * time.Second, func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		}},
-		"Slow": {"Each answer takes its time.", time.Hour, func(*http.Request) (*http.Response, error) {
-			time.Sleep(50 * time.Millisecond)
-			return nil, errPass
-		}},
+		"429":           {"Priority and fairness refuses without Retry-After as well.", 2 * time.Second, refusing(429, "TooManyRequests", "", nil)},
+		"429RetryAfter": {"The server says when.", 30 * time.Second, refusing(429, "TooManyRequests", `"retryAfterSeconds":1`, http.Header{"Retry-After": {"1"}})},
+		"500":           {"An aggregated or webhook failure.", 30 * time.Second, refusing(500, "InternalError", "", nil)},
+		"503":           {"A rolling restart of the API server.", 30 * time.Second, refusing(503, "ServiceUnavailable", "", nil)},
+		"502FromAProxy": {"A load balancer answers no Status.", 30 * time.Second, badGateway},
+		"504":           {"The write may have been stored.", 30 * time.Second, refusing(504, "Timeout", "", nil)},
+		"401":           {"A token that has expired is rotated soon.", 30 * time.Second, refusing(401, "Unauthorized", "", nil)},
+		"Refused":       {"The server does not listen.", 30 * time.Second, breaking(errors.New("dial tcp 10.96.0.1:443: connect: connection refused"))},
+		"Reset":         {"The connection breaks after the request.", 30 * time.Second, breaking(io.ErrUnexpectedEOF)},
+		"Hangs":         {"No answer at all.", 30 * time.Second, hang},
+		"Slow":          {"Each answer takes its time.", time.Hour, slowPass},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				w := &wire{answer: func(req *http.Request) (*http.Response, error) {
-					if time.Since(began) < tc.length {
-						return tc.answer(req)
-					}
-					return nil, errPass
-				}}
+				w := faultyFor(tc.length, tc.answer)
 				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 				require.NoError(t, err)
 				stop := run(t, rec)
@@ -207,6 +173,39 @@ func TestFaults_LoseNoEvent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// faultyFor answers so at first, and then passes each request.
+func faultyFor(length time.Duration, answer func(*http.Request) (*http.Response, error)) *wire {
+	began := time.Now()
+	return &wire{answer: func(req *http.Request) (*http.Response, error) {
+		if time.Since(began) < length {
+			return answer(req)
+		}
+		return nil, errPass
+	}}
+}
+
+func refusing(code int, reason, details string, header http.Header) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return status(code, reason, details, header), nil }
+}
+
+func breaking(err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func badGateway(*http.Request) (*http.Response, error) {
+	return respond(http.StatusBadGateway, []byte("<html>no</html>"), http.Header{"Content-Type": {"text/html"}}), nil
+}
+
+func hang(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+func slowPass(*http.Request) (*http.Response, error) {
+	time.Sleep(50 * time.Millisecond)
+	return nil, errPass
 }
 
 // 30 s of 503 within 60 s at 10 a second.

@@ -64,47 +64,67 @@ func (overtaken) Reason() string { return events.Conflict }
 func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 	conflict := apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("modified"))
 	for name, tc := range map[string]struct {
-		reason  string
-		err     error
-		routine bool
+		reason string
+		err    error
 	}{
-		"Conflict":      {"The next try has the new version.", conflict, true},
-		"Wrapped":       {"As controllers return it.", fmt.Errorf("update: %w", conflict), true},
-		"Overtaken":     {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{}), true},
-		"Joined":        {"Several of them.", errors.Join(conflict, overtaken{}), true},
-		"Aggregate":     {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{conflict, overtaken{}}), true},
-		"Cancelled":     {"Both are routine.", errors.Join(conflict, fmt.Errorf("step 2: %w", context.Canceled)), true},
-		"WithAnother":   {"The other one counts.", errors.Join(conflict, errAway), false},
-		"AlreadyExists": {"It does not pass by itself.", taken("x"), false},
+		"Conflict":  {"The next try has the new version.", conflict},
+		"Wrapped":   {"As controllers return it.", fmt.Errorf("update: %w", conflict)},
+		"Overtaken": {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{})},
+		"Joined":    {"Several of them.", errors.Join(conflict, overtaken{})},
+		"Aggregate": {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{conflict, overtaken{}})},
+		"Cancelled": {"Both are routine.", errors.Join(conflict, fmt.Errorf("step 2: %w", context.Canceled))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
 				rec, stop := start(t, s, events.Options{})
-				for range 20 {
-					rec.Failure(object("a"), tc.err)
-					time.Sleep(5 * time.Second)
-				}
-				assert.Equal(t, tc.routine, len(s.all()) == 0, tc.reason)
+				failEach5s(rec, tc.err, 20)
+				assert.Empty(t, s.all(), tc.reason)
 				rec.Failure(object("a"), nil)
 				synctest.Wait()
-				if tc.routine {
-					assert.Empty(t, s.all(), "nothing was open")
-				}
-				for range 25 {
-					rec.Failure(object("a"), tc.err)
-					time.Sleep(5 * time.Second)
-				}
+				assert.Empty(t, s.all(), "nothing was open")
+				failEach5s(rec, tc.err, 25)
 				require.NotEmpty(t, s.all(), "but they persist")
-				want := events.Conflict
-				if name == "WithAnother" {
-					want, _ = events.Classify(errAway)
-				}
-				assert.Equal(t, want, s.all()[len(s.all())-1].Reason)
+				assert.Equal(t, events.Conflict, lastRow(s).Reason)
 				_ = stop()
 				assertAccounts(t, rec)
 			})
 		})
+	}
+}
+
+// TestFailure_WritesWhatIsNotARoutineConflict also when it is returned once.
+func TestFailure_WritesWhatIsNotARoutineConflict(t *testing.T) {
+	conflict := apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("modified"))
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"WithAnother":   {"The other one counts.", errors.Join(conflict, errAway), events.InternalError},
+		"AlreadyExists": {"It does not pass by itself.", taken("x"), events.Conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, stop := start(t, s, events.Options{})
+				failEach5s(rec, tc.err, 20)
+				require.NotEmpty(t, s.all(), tc.reason)
+				assert.Equal(t, tc.want, lastRow(s).Reason)
+				rec.Failure(object("a"), nil)
+				failEach5s(rec, tc.err, 25)
+				assert.Equal(t, tc.want, lastRow(s).Reason, "also after a recovery")
+				_ = stop()
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
+func failEach5s(rec *events.Recorder, err error, times int) {
+	for range times {
+		rec.Failure(object("a"), err)
+		time.Sleep(5 * time.Second)
 	}
 }
 

@@ -80,32 +80,37 @@ func TestAFailingNamespace_DelaysNoOther(t *testing.T) {
 		for _, bad := range []struct{ objects, namespaces int }{{1, 1}, {5, 1}, {100, 1}, {1000, 1}, {2, 2}, {40, 20}, {1000, 20}} {
 			for _, after := range []time.Duration{0, time.Second, 90 * time.Second} {
 				t.Run(fmt.Sprintf("%s/%dIn%d/%v", name, bad.objects, bad.namespaces, after), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := failingIn(fail)
-						rec, stop := start(t, s, events.Options{})
-						for i := range bad.objects {
-							rec.Failure(inNamespace("bad-"+strconv.Itoa(i%bad.namespaces), fmt.Sprint("run-", i)), errAway)
-						}
-						time.Sleep(after)
-						began := time.Now()
-						for i := range 20 {
-							rec.Failure(inNamespace("good-"+strconv.Itoa(i), "run"), errAway)
-						}
-						time.Sleep(3 * time.Second)
-						assert.Len(t, s.writes("create"), 20, "all healthy ones within 3 s")
-						require.Empty(t, events.Unbalanced(rec))
-						for _, w := range s.writes("create") {
-							assert.LessOrEqual(t, w.at.Sub(began), 3*time.Second)
-						}
-						assertTotal(t, s, 20)
-						assertCap(t, s, 5)
-						_ = stop()
-						assertAccounts(t, rec)
-					})
+					synctest.Test(t, func(t *testing.T) { assertNoDelay(t, fail, bad.objects, bad.namespaces, after) })
 				})
 			}
 		}
 	}
+}
+
+// assertNoDelay lets objects of some namespaces fail, and some time later 20
+// healthy ones.
+func assertNoDelay(t *testing.T, fail func(context.Context) error, failing, namespaces int, after time.Duration) {
+	t.Helper()
+	s := failingIn(fail)
+	rec, stop := start(t, s, events.Options{})
+	for i := range failing {
+		rec.Failure(inNamespace("bad-"+strconv.Itoa(i%namespaces), fmt.Sprint("run-", i)), errAway)
+	}
+	time.Sleep(after)
+	began := time.Now()
+	for i := range 20 {
+		rec.Failure(inNamespace("good-"+strconv.Itoa(i), "run"), errAway)
+	}
+	time.Sleep(3 * time.Second)
+	assert.Len(t, s.writes("create"), 20, "all healthy ones within 3 s")
+	require.Empty(t, events.Unbalanced(rec))
+	for _, w := range s.writes("create") {
+		assert.LessOrEqual(t, w.at.Sub(began), 3*time.Second)
+	}
+	assertTotal(t, s, 20)
+	assertCap(t, s, 5)
+	_ = stop()
+	assertAccounts(t, rec)
 }
 
 // TestAFailingNamespace_LeavesHalfOfTheThroughput: what healthy namespaces need
@@ -364,27 +369,32 @@ func TestALimitedNamespace_KeepsItsEvents(t *testing.T) {
 	} {
 		for _, n := range []int{3, 20} {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					limited := time.Now().Add(9 * time.Minute)
-					s := failingIn(func(context.Context) error {
-						if time.Now().Before(limited) {
-							return answer
-						}
-						return nil
-					})
-					rec, stop := start(t, s, events.Options{})
-					for i := range n {
-						rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
-					}
-					for i := range 600 {
-						rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
-						time.Sleep(time.Second)
-					}
-					assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(1))
-					_ = stop()
-					assertAccounts(t, rec)
-				})
+				synctest.Test(t, func(t *testing.T) { limitFor9Minutes(t, answer, n) })
 			})
 		}
 	}
+}
+
+// limitFor9Minutes lets objects fail in a namespace that is limited, and one
+// each second elsewhere.
+func limitFor9Minutes(t *testing.T, answer error, failing int) {
+	t.Helper()
+	limited := time.Now().Add(9 * time.Minute)
+	s := failingIn(func(context.Context) error {
+		if time.Now().Before(limited) {
+			return answer
+		}
+		return nil
+	})
+	rec, stop := start(t, s, events.Options{})
+	for i := range failing {
+		rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
+	}
+	for i := range 600 {
+		rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
+		time.Sleep(time.Second)
+	}
+	assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(1))
+	_ = stop()
+	assertAccounts(t, rec)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // For any callers, no span of 60 seconds has more than n writes. A caller that
@@ -18,38 +19,47 @@ import (
 //req:shows E2
 func TestCap_NeverMoreThanNInAnyMinute(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10, 13, 30, 60, 120, 6000} {
-		for name, step := range map[string]func(*rand.Rand, limiter, instant) time.Duration{
-			"Greedy":  func(*rand.Rand, limiter, instant) time.Duration { return 5 * time.Millisecond },
-			"Waiting": func(_ *rand.Rand, l limiter, now instant) time.Duration { return l.ready(now).since(now) },
-			"Bursts": func(r *rand.Rand, _ limiter, _ instant) time.Duration {
-				if r.IntN(100) == 0 {
-					return time.Duration(r.Int64N(int64(3 * time.Minute)))
-				}
-				return 0
-			},
-			"Random": func(r *rand.Rand, _ limiter, _ instant) time.Duration {
-				return time.Duration(r.Int64N(int64(2 * time.Minute / time.Duration(n))))
-			},
-		} {
-			random := rand.New(rand.NewPCG(uint64(n), 1))
+		for name, step := range callers(n) {
 			l := perMinute(n).newLimiter()
 			var taken []instant
-			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(random, l, now)) {
+			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(l, now)) {
 				for l.ready(now) <= now {
 					l.take(now)
 					taken = append(taken, now)
 				}
 			}
-			for i := n; i < len(taken); i++ {
-				if !assert.GreaterOrEqual(t, taken[i].since(taken[i-n]), time.Minute, "%s, %d a minute, write %d", name, n, i) {
-					return
-				}
-			}
+			requireCap(t, taken, n, name)
 			if name == "Greedy" {
 				minutes := taken[len(taken)-1].since(0).Minutes()
 				assert.GreaterOrEqual(t, float64(len(taken)), minutes*float64(n)/2, "%d a minute", n)
 			}
 		}
+	}
+}
+
+// callers return how long each kind of caller waits before it asks again.
+func callers(n int) map[string]func(l limiter, now instant) time.Duration {
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	return map[string]func(limiter, instant) time.Duration{
+		"Greedy":  func(limiter, instant) time.Duration { return 5 * time.Millisecond },
+		"Waiting": func(l limiter, now instant) time.Duration { return l.ready(now).since(now) },
+		"Bursts": func(limiter, instant) time.Duration {
+			if random.IntN(100) == 0 {
+				return time.Duration(random.Int64N(int64(3 * time.Minute)))
+			}
+			return 0
+		},
+		"Random": func(limiter, instant) time.Duration {
+			return time.Duration(random.Int64N(int64(2 * time.Minute / time.Duration(n))))
+		},
+	}
+}
+
+// requireCap fails if a minute has more than n of the writes.
+func requireCap(t *testing.T, writes []instant, n int, caller string) {
+	t.Helper()
+	for i := n; i < len(writes); i++ {
+		require.GreaterOrEqual(t, writes[i].since(writes[i-n]), time.Minute, "%s, %d a minute, write %d", caller, n, i)
 	}
 }
 
@@ -68,11 +78,7 @@ func TestCap_HoldsHoweverLongAWriteTakes(t *testing.T) {
 			counted = append(counted, begun.add(time.Duration(random.Int64N(int64(now-begun)+1))))
 			l.take(now)
 		}
-		for i := n; i < len(counted); i++ {
-			if !assert.GreaterOrEqual(t, counted[i].since(counted[i-n]), time.Minute, "%d a minute, write %d", n, i) {
-				return
-			}
-		}
+		requireCap(t, counted, n, "slow writes")
 	}
 }
 

@@ -48,27 +48,26 @@ func TestNoise_MakesAtMost40EventsAnHour(t *testing.T) {
 		for _, every := range []time.Duration{time.Second, 10 * time.Second, 61 * time.Second} {
 			for kind, fail := range map[string]func(string) error{"Terminal": invalid, "Transient": errors.New} {
 				t.Run(fmt.Sprintf("%s/%v/%s", name, every, kind), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := &server{}
-						rec, stop := start(t, s, events.Options{})
-						for i := range int(time.Hour / every) {
-							rec.Failure(object("a"), fail(text(i)))
-							time.Sleep(every)
-						}
-						assert.LessOrEqual(t, len(s.asked()), 40)
-						last := s.all()[len(s.all())-1]
-						seen := last.EventTime.Time
-						if last.Series != nil {
-							seen = last.Series.LastObservedTime.Time
-						}
-						assert.Less(t, time.Since(seen), 10*time.Minute+2*every, "the last note is not older than a pause")
-						require.NoError(t, stop())
-						assertAccounts(t, rec)
-					})
+					synctest.Test(t, func(t *testing.T) { noisyHour(t, every, func(i int) error { return fail(text(i)) }) })
 				})
 			}
 		}
 	}
+}
+
+// noisyHour reports a failure in each period of an hour.
+func noisyHour(t *testing.T, every time.Duration, fail func(i int) error) {
+	t.Helper()
+	s := &server{}
+	rec, stop := start(t, s, events.Options{})
+	for i := range int(time.Hour / every) {
+		rec.Failure(object("a"), fail(i))
+		time.Sleep(every)
+	}
+	assert.LessOrEqual(t, len(s.asked()), 40)
+	assert.Less(t, time.Since(lastSeen(lastRow(s))), 10*time.Minute+2*every, "the last note is not older than a pause")
+	require.NoError(t, stop())
+	assertAccounts(t, rec)
 }
 
 // TestNews_AreWrittenAfterOnePauseAtMost: an hour after the cause has changed

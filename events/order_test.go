@@ -7,8 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,29 +48,14 @@ func TestFlapping_ShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 					rec.Failure(run, errAway)
 					time.Sleep(time.Second)
 				}
-				state := ""
 				for i := range tc.flips {
-					if i%2 == 0 {
-						rec.Failure(run, nil)
-						state = "Normal"
-					} else {
-						rec.Failure(run, errAway)
-						state = "Warning"
-					}
+					rec.Failure(run, [...]error{nil, errAway}[i%2])
 					time.Sleep(tc.every)
 				}
+				state := [...]string{"Warning", "Normal"}[tc.flips%2]
 				time.Sleep(tc.before)
-				newest, when := "", time.Time{}
-				for _, ev := range s.all() {
-					seen := ev.EventTime.Time
-					if ev.Series != nil {
-						seen = ev.Series.LastObservedTime.Time
-					}
-					if seen.After(when) {
-						newest, when = ev.Type, seen
-					}
-				}
-				assert.Equal(t, state, newest, tc.reason)
+				newest := slices.MaxFunc(s.all(), func(a, b *eventsv1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+				assert.Equal(t, state, newest.Type, tc.reason)
 				assert.Equal(t, state, lastRow(s).Type, "the row that kubectl describe shows last")
 				assertCap(t, s, 5)
 			})
@@ -85,72 +69,82 @@ func lastRow(s *server) *eventsv1.Event {
 	return all[len(all)-1]
 }
 
+var (
+	errOne   = errors.New("text one")
+	errTwo   = errors.New("text two")
+	errOther = invalid("another reason")
+)
+
 // TestLastRow_IsWhatTheObjectIs, failing or recovered, after any order of
-// failures, changed texts and recoveries, and while requests fail.
+// failures, changed texts and recoveries.
 //
 //req:shows E7
 func TestLastRow_IsWhatTheObjectIs(t *testing.T) {
-	one, two, other := errors.New("text one"), errors.New("text two"), invalid("another reason")
-	play := func(t *testing.T, o events.Options, faults func() error, outcomes []error, pause func() time.Duration) {
-		t.Helper()
-		synctest.Test(t, func(t *testing.T) {
-			s := &server{refuse: func(context.Context, request) error { return faults() }}
-			rec, stop := start(t, s, o)
-			want := ""
-			for _, err := range outcomes {
-				if rec.Failure(object("a"), err); err != nil {
-					want = "Warning"
-				} else if want != "" {
-					want = "Normal"
-				}
-				time.Sleep(pause())
-			}
-			time.Sleep(time.Hour)
-			if want != "" {
-				assert.Equal(t, want, lastRow(s).Type, "%v", outcomes)
-			}
-			require.NoError(t, stop())
-			assertAccounts(t, rec)
-		})
-	}
-	never := func() error { return nil }
 	for name, tc := range map[string]struct {
 		reason   string
 		options  events.Options
 		outcomes []error
 		every    time.Duration
 	}{
-		"AChangedText":    {"It waits for its pause, and the recovery does not.", events.Options{}, []error{one, two, nil}, time.Second},
-		"AnotherReason":   {"Each has a pause of its own.", events.Options{}, []error{one, other, two, nil}, time.Second},
-		"ThreeEpisodes":   {"The recovery waits for its pause too.", events.Options{}, []error{one, nil, one, nil, one, nil}, 9 * time.Second},
-		"FailsAgain":      {"Nor does a new failure.", events.Options{}, []error{one, nil, two, nil, other}, time.Second},
-		"InABacklog":      {"A recovery is written before updates of other objects.", events.Options{TotalWritesPerSecond: 0.1}, []error{one, nil, one, nil}, time.Second},
-		"OneWriteAtATime": {"A write a minute.", events.Options{WritesPerMinute: 1}, []error{one, two, nil, other}, 30 * time.Second},
+		"AChangedText":    {"It waits for its pause, and the recovery does not.", events.Options{}, []error{errOne, errTwo, nil}, time.Second},
+		"AnotherReason":   {"Each has a pause of its own.", events.Options{}, []error{errOne, errOther, errTwo, nil}, time.Second},
+		"ThreeEpisodes":   {"The recovery waits for its pause too.", events.Options{}, []error{errOne, nil, errOne, nil, errOne, nil}, 9 * time.Second},
+		"FailsAgain":      {"Nor does a new failure.", events.Options{}, []error{errOne, nil, errTwo, nil, errOther}, time.Second},
+		"InABacklog":      {"A recovery is written before updates of other objects.", events.Options{TotalWritesPerSecond: 0.1}, []error{errOne, nil, errOne, nil}, time.Second},
+		"OneWriteAtATime": {"A write a minute.", events.Options{WritesPerMinute: 1}, []error{errOne, errTwo, nil, errOther}, 30 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) { play(t, tc.options, never, tc.outcomes, func() time.Duration { return tc.every }) })
-	}
-	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		outcomes := make([]error, random.IntN(20))
-		for i := range outcomes {
-			outcomes[i] = []error{nil, nil, one, two, other}[random.IntN(5)]
-		}
-		longest, share := 1+random.Int64N(int64(2*time.Minute)), random.IntN(3)
-		var mu sync.Mutex // the workers ask too
-		faults := func() error {
-			mu.Lock()
-			defer mu.Unlock()
-			if random.IntN(10) < share {
-				return []error{unavailable(), apierrors.NewInternalError(errAway), apierrors.NewTooManyRequestsError("limit")}[random.IntN(3)]
-			}
-			return nil
-		}
-		play(t, events.Options{}, faults, outcomes, func() time.Duration {
-			mu.Lock()
-			defer mu.Unlock()
-			return time.Duration(random.Int64N(longest))
+		t.Run(name, func(t *testing.T) {
+			assertLastRow(t, &server{}, tc.options, tc.outcomes, func() time.Duration { return tc.every })
 		})
 	}
+}
+
+// TestLastRow_IsWhatTheObjectIsAfterFaults: some of the requests fail.
+//
+//req:shows E7
+func TestLastRow_IsWhatTheObjectIsAfterFaults(t *testing.T) {
+	faults := []error{unavailable(), apierrors.NewInternalError(errAway), apierrors.NewTooManyRequestsError("limit")}
+	for seed := range uint64(300) {
+		d := newDice(seed)
+		outcomes := make([]error, d.roll(20))
+		for i := range outcomes {
+			outcomes[i] = []error{nil, nil, errOne, errTwo, errOther}[d.roll(5)]
+		}
+		longest := 1 + d.shorterThan(2*time.Minute)
+		share := d.roll(3)
+		s := &server{refuse: func(context.Context, request) error {
+			if d.roll(10) < share {
+				return faults[d.roll(3)]
+			}
+			return nil
+		}}
+		assertLastRow(t, s, events.Options{}, outcomes, func() time.Duration { return d.shorterThan(longest) })
+	}
+}
+
+// assertLastRow reports the outcomes with pauses, and compares the last row
+// with the last of them.
+func assertLastRow(t *testing.T, s *server, o events.Options, outcomes []error, pause func() time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		rec, stop := start(t, s, o)
+		want := ""
+		for _, err := range outcomes {
+			rec.Failure(object("a"), err)
+			if err != nil {
+				want = "Warning"
+			} else if want != "" {
+				want = "Normal"
+			}
+			time.Sleep(pause())
+		}
+		time.Sleep(time.Hour)
+		if want != "" {
+			assert.Equal(t, want, lastRow(s).Type, "%v", outcomes)
+		}
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
 }
 
 // TestTheLastRow_WithAnOlderEpisode: a failure that waits from an episode

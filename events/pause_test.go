@@ -15,23 +15,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestFailure_AfterARecoveryWaits for the pause of the one before it, and as
-// every count for a little more.
-func TestFailure_AfterARecoveryWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		run := object("a")
-		for _, err := range []error{errAway, nil, errAway} {
-			rec.Failure(run, err)
-			time.Sleep(time.Second)
-		}
-		assert.Len(t, s.asked(), 2)
-		time.Sleep(22 * time.Second)
-		assert.Len(t, s.asked(), 3)
-	})
-}
-
 // TestHasten_ConcernsOnlyTheState: after a change of state, the pauses of the
 // other series of the object still grow.
 func TestHasten_ConcernsOnlyTheState(t *testing.T) {
@@ -55,12 +38,7 @@ func TestHasten_ConcernsOnlyTheState(t *testing.T) {
 					}
 					time.Sleep(time.Second)
 				}
-				n := 0
-				for _, w := range s.asked() {
-					if w.reason == name {
-						n++
-					}
-				}
+				n := s.count(func(w request) bool { return w.reason == name })
 				assert.LessOrEqual(t, n, 11, tc.reason) // pauses of 1, 2, 4 ... 512 s
 			})
 		})

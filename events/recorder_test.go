@@ -101,11 +101,7 @@ func TestVolume_TenThousandFailuresOfOneObject(t *testing.T) {
 			require.NoError(t, stop())
 			told := int32(0)
 			for _, ev := range s.all() {
-				if ev.Series != nil {
-					told += ev.Series.Count
-				} else {
-					told++
-				}
+				told += countOf(ev)
 			}
 			assert.LessOrEqual(t, len(s.asked()), tc.most, "%s: %s", name, tc.reason)
 			st := rec.Stats()

@@ -243,15 +243,20 @@ func (r *replay) heal() []string {
 	}
 	from := r.now
 	for range maxHealing {
-		for len(r.running) > 0 {
-			r.end(0, response{reply: written, isStored: true})
-		}
+		r.endAll()
 		if !r.step() {
 			r.rest(from)
 			return r.check()
 		}
 	}
 	return append(r.check(), "the book does not come to rest")
+}
+
+// endAll has the server take every request.
+func (r *replay) endAll() {
+	for len(r.running) > 0 {
+		r.end(0, response{reply: written, isStored: true})
+	}
 }
 
 // outage is ten minutes long. Some requests fail, others succeed. The second
@@ -283,18 +288,14 @@ func (r *replay) stop(now, later bool) []string {
 	from := r.now
 	began := len(r.running) > 0
 	for range maxHealing {
-		for _, w := range r.running {
-			isNew := w.draft != nil
-			if isNew && later {
-				r.complain("all is written, and a new Event is under way at %v", r.now.since(from))
-			}
-			if isNew && now && r.now == from {
-				r.complain("all that can be is written, and a new Event is under way")
-			}
+		isNew := slices.ContainsFunc(r.running, func(w *write) bool { return w.draft != nil })
+		if isNew && later {
+			r.complain("all is written, and a new Event is under way at %v", r.now.since(from))
 		}
-		for len(r.running) > 0 {
-			r.end(0, response{reply: written, isStored: true})
+		if isNew && now && r.now == from {
+			r.complain("all that can be is written, and a new Event is under way")
 		}
+		r.endAll()
 		if !r.step() {
 			break
 		}
@@ -306,10 +307,8 @@ func (r *replay) stop(now, later bool) []string {
 	return r.problems
 }
 
-// rest checks an idle book against the records: nothing is pending, the latest
-// Event of each reason has the latest note, and an object shows last whether it
-// is failing or has recovered. It checks no Event if anything was lost or
-// suppressed.
+// rest checks an idle book against the records: nothing is pending, and the
+// Events are right. It checks no Event if anything was lost or suppressed.
 func (r *replay) rest(from instant) {
 	if r.stats.Pending > 0 {
 		r.complain("%d pending at rest", r.stats.Pending)
@@ -321,25 +320,30 @@ func (r *replay) rest(from instant) {
 		return
 	}
 	for i, k := range r.keys {
-		for reason, text := range r.last[i].texts {
-			got := r.latest(k, reason)
-			if got.text != text {
-				r.complain("the latest note of %s about %s is %q, not %q", reason, k.name, got.text, text)
-			}
+		r.restOf(k, r.last[i].texts, r.last[i].reason)
+	}
+}
+
+// restOf checks the Events of an object: the latest of each reason has the
+// latest note, and the last one shows whether it is failing or has recovered.
+func (r *replay) restOf(k key, texts map[string]string, is string) {
+	for reason, text := range texts {
+		got := r.latest(k, reason)
+		if got.text != text {
+			r.complain("the latest note of %s about %s is %q, not %q", reason, k.name, got.text, text)
 		}
-		is := r.last[i].reason
-		if is == "" {
-			continue
-		}
-		shown := r.latest(k, away, Recovered)
-		if shown.reason != is {
-			r.complain("%s shows %s last, not %s", k.name, shown.reason, is)
-		}
-		for _, e := range r.server {
-			isContrary := e.object == k && e.reason != is && e.reason != started
-			if isContrary && e.made > shown.wrote {
-				r.complain("%s of %s is stored after %s, which is true", e.reason, k.name, is)
-			}
+	}
+	if is == "" {
+		return
+	}
+	shown := r.latest(k, away, Recovered)
+	if shown.reason != is {
+		r.complain("%s shows %s last, not %s", k.name, shown.reason, is)
+	}
+	for _, e := range r.server {
+		isContrary := e.object == k && e.reason != is && e.reason != started
+		if isContrary && e.made > shown.wrote {
+			r.complain("%s of %s is stored after %s, which is true", e.reason, k.name, is)
 		}
 	}
 }

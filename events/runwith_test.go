@@ -103,37 +103,42 @@ func TestStart_WaitsForNoDeadNamespaceWithOnlyCounts(t *testing.T) {
 		fail := failures()[name]
 		for _, tried := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/Tried%t", name, tried), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var dead atomic.Bool
-					s := &server{refuse: func(ctx context.Context, w request) error {
-						if dead.Load() && w.namespace == "dead" {
-							return fail(ctx)
-						}
-						return nil
-					}}
-					rec, stop := start(t, s, events.Options{})
-					for i := range 50 {
-						rec.Failure(inNamespace("dead", fmt.Sprint("run-", i)), errAway)
-					}
-					time.Sleep(10 * time.Second)
-					require.Len(t, s.all(), 50)
-					dead.Store(true)
-					for i := range 50 {
-						rec.Failure(inNamespace("dead", fmt.Sprint("run-", i)), errAway)
-					}
-					if tried {
-						time.Sleep(time.Minute)
-					}
-					rec.Failure(inNamespace("good", "new"), errAway)
-					began := time.Now()
-					require.NoError(t, stop())
-					assert.LessOrEqual(t, time.Since(began), 2*time.Second)
-					assert.Len(t, s.all(), 51, "the new Event of another namespace is written")
-					assertAccounts(t, rec)
-				})
+				synctest.Test(t, func(t *testing.T) { stopWithCounts(t, fail, tried) })
 			})
 		}
 	}
+}
+
+// stopWithCounts stops while a namespace does not take the counts of 50 stored
+// Events, and another one has a new Event.
+func stopWithCounts(t *testing.T, fail func(context.Context) error, tried bool) {
+	t.Helper()
+	var dead atomic.Bool
+	s := &server{refuse: func(ctx context.Context, w request) error {
+		if dead.Load() && w.namespace == "dead" {
+			return fail(ctx)
+		}
+		return nil
+	}}
+	rec, stop := start(t, s, events.Options{})
+	for i := range 50 {
+		rec.Failure(inNamespace("dead", fmt.Sprint("run-", i)), errAway)
+	}
+	time.Sleep(10 * time.Second)
+	require.Len(t, s.all(), 50)
+	dead.Store(true)
+	for i := range 50 {
+		rec.Failure(inNamespace("dead", fmt.Sprint("run-", i)), errAway)
+	}
+	if tried {
+		time.Sleep(time.Minute)
+	}
+	rec.Failure(inNamespace("good", "new"), errAway)
+	began := time.Now()
+	require.NoError(t, stop())
+	assert.LessOrEqual(t, time.Since(began), 2*time.Second)
+	assert.Len(t, s.all(), 51, "the new Event of another namespace is written")
+	assertAccounts(t, rec)
 }
 
 // The same holds while no server answers.

@@ -6,10 +6,8 @@ package events_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,67 +115,24 @@ func TestVolume_AHundredThousandObjectsWithTheDefaults(t *testing.T) {
 func TestCaps_HoldWhateverHappens(t *testing.T) {
 	for seed := range uint64(20 / scale) {
 		synctest.Test(t, func(t *testing.T) {
-			var mu sync.Mutex
-			random := rand.New(rand.NewPCG(seed, 0))
-			roll := func(n int) int {
-				mu.Lock()
-				defer mu.Unlock()
-				return random.IntN(n)
-			}
-			perMinute := 1 + roll(8)
-			total := float64(1 + roll(20))
-			s := &server{refuse: func(ctx context.Context, w request) error {
-				time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
-				if w.namespace == "runs-1" && time.Now().Minute()%10 < 3 {
-					return notGranted() // by either group
-				}
-				switch roll(20) {
-				case 0:
-					return tooManyRequests(roll(3))
-				case 1:
-					return unavailable()
-				case 2:
-					return rejected()
-				case 3:
-					return storedError{unavailable()}
-				case 4:
-					<-ctx.Done()
-					return storedError{ctx.Err()}
-				case 5:
-					return notGranted()
-				}
-				return nil
-			}}
+			d := newDice(seed)
+			perMinute := 1 + d.roll(8)
+			total := float64(1 + d.roll(20))
+			s := &server{refuse: d.refuse}
 			rec, stop := start(t, s, events.Options{
 				WritesPerMinute: perMinute, TotalWritesPerSecond: total,
 				MaxObjects: 6 - 3*int(seed%2), // every second one evicts
 			})
-			events.Narrow(rec, 3, time.Duration(1+roll(10))*time.Minute)
+			events.Narrow(rec, 3, time.Duration(1+d.roll(10))*time.Minute)
 			all := objects(6)
 			for i, o := range all {
 				o.Namespace = fmt.Sprint("runs-", i%3)
 			}
 			for i := range 3000 {
-				o, dice := all[roll(len(all))], roll(100)
-				switch {
-				case dice < 40:
-					rec.Failure(o, errAway)
-				case dice < 60:
-					rec.Failure(o, invalid(fmt.Sprint("text ", dice)))
-				case dice < 75:
-					rec.Failure(o, nil)
-				case dice < 98:
-					rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", dice%6), "", "note %d", dice)
-				case dice < 99:
-					rec.Forget(o)
-				default:
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					_ = rec.Flush(ctx)
-					cancel()
-				}
+				sleeps := d.call(t, rec, all)
 				require.Empty(t, events.Unbalanced(rec), "call %d", i)
-				if dice%3 == 0 {
-					time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
+				if sleeps {
+					time.Sleep(time.Duration(d.roll(2000)) * time.Millisecond)
 					require.Empty(t, events.Unbalanced(rec), "after call %d", i)
 				}
 			}
@@ -191,6 +146,55 @@ func TestCaps_HoldWhateverHappens(t *testing.T) {
 			assert.LessOrEqual(t, s.most, 3*2, "two in each namespace")
 		})
 	}
+}
+
+// call reports something about one of the objects. Every third time the caller
+// sleeps then.
+func (d *dice) call(t *testing.T, rec *events.Recorder, all []*corev1.ConfigMap) (sleeps bool) {
+	t.Helper()
+	o := all[d.roll(len(all))]
+	n := d.roll(100)
+	switch {
+	case n < 40:
+		rec.Failure(o, errAway)
+	case n < 60:
+		rec.Failure(o, invalid(fmt.Sprint("text ", n)))
+	case n < 75:
+		rec.Failure(o, nil)
+	case n < 98:
+		rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", n%6), "", "note %d", n)
+	case n < 99:
+		rec.Forget(o)
+	default:
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_ = rec.Flush(ctx)
+	}
+	return n%3 == 0
+}
+
+// refuse answers some requests with an error, all of them after a while.
+func (d *dice) refuse(ctx context.Context, w request) error {
+	time.Sleep(time.Duration(d.roll(2000)) * time.Millisecond)
+	if w.namespace == "runs-1" && time.Now().Minute()%10 < 3 {
+		return notGranted() // by either group
+	}
+	switch d.roll(20) {
+	case 0:
+		return tooManyRequests(d.roll(3))
+	case 1:
+		return unavailable()
+	case 2:
+		return rejected()
+	case 3:
+		return storedError{unavailable()}
+	case 4:
+		<-ctx.Done()
+		return storedError{ctx.Err()}
+	case 5:
+		return notGranted()
+	}
+	return nil
 }
 
 // assertAccounts checks, after Start has returned, that every occurrence was
