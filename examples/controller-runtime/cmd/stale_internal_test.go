@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -121,109 +120,111 @@ func TestCommit_LosesNoVerdictToALateCache(t *testing.T) {
 	require.NoError(t, plane.InstallCRDs(ctx, filepath.Join("..", "config", "crd")))
 	ctrl.SetLogger(logr.Discard())
 	config := plane.Config()
-	admin := newClient(t, config)
 
-	for _, way := range []struct {
-		name, reason string
-		write        func(c client.Client) func(before, task *v1.Task) error
-		lost         int // -1 for any number
-	}{
-		{
-			"Commit", "It refuses a copy that is older than its own last write.",
-			func(c client.Client) func(before, task *v1.Task) error {
-				writer := status.ForClient(first.PatchWith(c))
-				writer.Owned = []string{"Ready"}
-				return func(before, task *v1.Task) error {
-					_, err := writer.Commit(ctx, before, task, status.Facts{})
-					return err
-				}
-			}, 0,
-		},
-		{
-			"MergeFrom", "A patch that changes nothing in an old copy leaves the newer verdict.",
-			func(c client.Client) func(before, task *v1.Task) error {
-				return func(before, task *v1.Task) error { return c.Status().Patch(ctx, task, client.MergeFrom(before)) }
-			}, -1,
-		},
-		{
-			"Update", "Its resourceVersion makes the API server refuse an old copy.",
-			func(c client.Client) func(before, task *v1.Task) error {
-				return func(_, task *v1.Task) error { return c.Status().Update(ctx, task) }
-			}, -1,
-		},
-	} {
-		t.Run(way.name, func(t *testing.T) {
-			const tasks = 100
-			var names []client.ObjectKey
-			for i := range tasks {
-				name := fmt.Sprintf("%s-%d", strings.ToLower(way.name), i)
-				names = append(names, client.ObjectKeyFromObject(newTask(ctx, t, admin, name, nil)))
-			}
-			late := &watches{}
-			late.close()
-			late.reopen()
-			c := newLateClient(ctx, t, config, late)
-			write := way.write(c)
-			reconcile := func(key client.ObjectKey, phase, reason string) error {
-				task := new(v1.Task)
-				err := c.Get(ctx, key, task)
-				if err != nil {
-					return err
-				}
-				before := task.DeepCopy()
-				verdict(task, phase, reason)
-				return write(before, task)
-			}
-			cached := func(key client.ObjectKey, phase string) {
-				require.EventuallyWithT(t, func(t *assert.CollectT) {
-					task := new(v1.Task)
-					require.NoError(t, c.Get(ctx, key, task))
-					require.Equal(t, phase, task.Status.Phase)
-				}, time.Minute, 10*time.Millisecond)
-			}
-			for _, key := range names {
-				require.NoError(t, reconcile(key, v1.Pending, "Waiting"))
-			}
-			for _, key := range names {
-				cached(key, v1.Pending)
-			}
-
-			late.close()
-			last := func(i int) string { return []string{"Waiting", "StillWaiting"}[i%2] }
-			for _, key := range names {
-				require.NoError(t, reconcile(key, v1.Running, "Started"))
-			}
-			again := map[int]bool{}
-			for i, key := range names {
-				again[i] = reconcile(key, v1.Pending, last(i)) != nil
-			}
-			late.reopen()
-			for i, key := range names {
-				if again[i] { // as the queue does
-					require.EventuallyWithT(t, func(t *assert.CollectT) {
-						require.NoError(t, reconcile(key, v1.Pending, last(i)))
-					}, time.Minute, 10*time.Millisecond)
-				}
-			}
-
-			lost, retried := 0, 0
-			for i, key := range names {
-				task := new(v1.Task)
-				require.NoError(t, admin.Get(ctx, key, task))
-				if task.Status.Phase != v1.Pending || task.Status.Conditions[0].Reason != last(i) {
-					lost++
-				}
-				if again[i] {
-					retried++
-				}
-			}
-			t.Logf("%s lost %d of %d verdicts, and tried %d again", way.name, lost, tasks, retried)
-			if way.lost >= 0 {
-				assert.Equal(t, way.lost, lost, way.reason)
-				assert.Equal(t, tasks, retried, "the second reconcile started from an old copy")
-			}
+	t.Run("Commit", func(t *testing.T) {
+		b := newBatch(ctx, t, config, "commit")
+		writer := status.ForClient(first.PatchWith(b.c))
+		writer.Owned = []string{"Ready"}
+		lost, retried := b.reconcileTwice(t, func(before, task *v1.Task) error {
+			_, err := writer.Commit(ctx, before, task, status.Facts{})
+			return err
 		})
+		assert.Zero(t, lost, "It refuses a copy that is older than its own last write.")
+		assert.Len(t, b.names, retried, "the second reconcile started from an old copy")
+	})
+	// The other ways may lose any number. A patch that changes nothing in an old
+	// copy leaves the newer verdict. The resourceVersion of an update makes the
+	// API server refuse an old copy.
+	t.Run("MergeFrom", func(t *testing.T) {
+		b := newBatch(ctx, t, config, "mergefrom")
+		b.reconcileTwice(t, func(before, task *v1.Task) error { return b.c.Status().Patch(ctx, task, client.MergeFrom(before)) })
+	})
+	t.Run("Update", func(t *testing.T) {
+		b := newBatch(ctx, t, config, "update")
+		b.reconcileTwice(t, func(_, task *v1.Task) error { return b.c.Status().Update(ctx, task) })
+	})
+}
+
+// batch is 100 Tasks and a client whose cache may be late.
+type batch struct {
+	ctx   context.Context
+	admin client.Client
+	c     client.Client
+	late  *watches
+	names []client.ObjectKey
+}
+
+func newBatch(ctx context.Context, t *testing.T, config *rest.Config, prefix string) *batch {
+	t.Helper()
+	b := &batch{ctx: ctx, admin: newClient(t, config), late: &watches{}}
+	for i := range 100 {
+		task := newTask(ctx, t, b.admin, fmt.Sprintf("%s-%d", prefix, i), nil)
+		b.names = append(b.names, client.ObjectKeyFromObject(task))
 	}
+	b.late.close()
+	b.late.reopen()
+	b.c = newLateClient(ctx, t, config, b.late)
+	return b
+}
+
+// reconcileTwice returns how many of the last verdicts were lost, and how many
+// reconciles were tried again.
+func (b *batch) reconcileTwice(t *testing.T, write func(before, task *v1.Task) error) (lost, retried int) {
+	t.Helper()
+	for _, key := range b.names {
+		require.NoError(t, b.reconcile(key, v1.Pending, "Waiting", write))
+	}
+	for _, key := range b.names {
+		b.waitForCache(t, key, v1.Pending)
+	}
+
+	b.late.close()
+	for _, key := range b.names {
+		require.NoError(t, b.reconcile(key, v1.Running, "Started", write))
+	}
+	reasonOf := func(i int) string { return []string{"Waiting", "StillWaiting"}[i%2] }
+	again := map[int]bool{}
+	for i, key := range b.names {
+		if b.reconcile(key, v1.Pending, reasonOf(i), write) != nil {
+			again[i] = true
+		}
+	}
+	b.late.reopen()
+	for i := range again { // as the queue does
+		require.EventuallyWithT(t, func(t *assert.CollectT) {
+			require.NoError(t, b.reconcile(b.names[i], v1.Pending, reasonOf(i), write))
+		}, time.Minute, 10*time.Millisecond)
+	}
+	for i, key := range b.names {
+		task := new(v1.Task)
+		require.NoError(t, b.admin.Get(b.ctx, key, task))
+		if task.Status.Phase != v1.Pending || task.Status.Conditions[0].Reason != reasonOf(i) {
+			lost++
+		}
+	}
+	t.Logf("lost %d of %d verdicts, and tried %d again", lost, len(b.names), len(again))
+	return lost, len(again)
+}
+
+// reconcile writes a verdict about the cached copy of a Task.
+func (b *batch) reconcile(key client.ObjectKey, phase, reason string, write func(before, task *v1.Task) error) error {
+	task := new(v1.Task)
+	err := b.c.Get(b.ctx, key, task)
+	if err != nil {
+		return err
+	}
+	before := task.DeepCopy()
+	verdict(task, phase, reason)
+	return write(before, task)
+}
+
+func (b *batch) waitForCache(t *testing.T, key client.ObjectKey, phase string) {
+	t.Helper()
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		task := new(v1.Task)
+		require.NoError(t, b.c.Get(b.ctx, key, task))
+		require.Equal(t, phase, task.Status.Phase)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // newLateClient returns a client that reads Tasks from a cache behind late.
