@@ -4,8 +4,9 @@
 // Package chart_test tests examples/chart: the manifests that helm renders, and
 // their use by the API server and the example.
 //
-// Only this suite proves that every value of the chart is checked and has its
-// effect, and that the chart grants exactly the rights that the example uses.
+// Only this suite proves that helm renders the chart as its golden files show,
+// that a strict API server takes it, that wrong values are refused, and that it
+// grants exactly the rights that the example uses.
 //
 // The suite needs Linux.
 package chart_test
