@@ -121,11 +121,18 @@ func play(t *testing.T, c contestant, p plan) (w *world) {
 		time.Sleep(time.Second)
 		createRun(w.server, p.story)
 		time.Sleep(horizon)
-		w.kill()
-		w.ended.Wait()
+		w.end()
 		synctest.Wait()
 	})
 	return w
+}
+
+// end kills the last process and waits for all.
+func (w *world) end() {
+	w.mu.Lock()
+	w.kill()
+	w.mu.Unlock()
+	w.ended.Wait()
 }
 
 // start starts a process of the controller.
@@ -147,6 +154,8 @@ func (w *world) start(frozenAt int, isFrozen bool) {
 	w.ended.Go(func() {
 		err := w.controller.start(life, config(p))
 		if life.Err() == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.errs = append(w.errs, err)
 		}
 	})
