@@ -104,6 +104,8 @@ first list shows the failed run and its Job, which is not released yet. It canno
 The careful controller creates a second Job if its cache shows the run without one and the first Job is already gone,
 because it does not read the run live before. If its first status is the end of a cancelled run, that run has no start
 time. The usual controller believes a cache that has no Job, and sets the TTL before the result is recorded.
+
+The counts of these two differ a little from run to run.
 `
 
 func (t table) markdown() string {
