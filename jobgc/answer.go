@@ -80,4 +80,7 @@ type notes struct {
 	sent   jobFacts  // the copy in the cache of a Job that was released
 	ended  bool      // Step returns the end of the run
 	unsure bool      // a creation has got no answer
+
+	// unchanged: the API server refuses what Step gives to each Job.
+	unchanged bool
 }

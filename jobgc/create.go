@@ -117,6 +117,7 @@ func (m machine) marked(a answer) machine {
 	case verdictGone:
 		return m.fail(failureDeleted)
 	case verdictDenied:
+		m.notes.unchanged = true
 		return m.raiseEarly()
 	case verdictInvalid:
 		m.tries++
@@ -135,10 +136,14 @@ func (m machine) markAgain(a answer) machine {
 		return m.fail(failureDeleted)
 	}
 	m.found = m.live(a.job)
-	again := m.takes(a.job) && !a.same && m.tries < maxTries
+	if !m.takes(a.job) {
+		return m.raiseEarly()
+	}
+	again := !a.same && m.tries < maxTries
 	if again {
 		return m.to(stageMark)
 	}
+	m.notes.unchanged = true
 	return m.raiseEarly()
 }
 
@@ -151,8 +156,12 @@ func (m machine) raised(a answer) machine {
 		m.found = m.live(a.job)
 		return m.enter()
 	}
+	if a.verdict == verdictDenied {
+		m.notes.unchanged = true
+		return m.enter()
+	}
 	finished := m.found.state == Finished
-	if finished || a.verdict == verdictGone || a.verdict == verdictDenied {
+	if finished || a.verdict == verdictGone {
 		return m.enter()
 	}
 	if a.verdict == verdictInvalid {
@@ -170,6 +179,7 @@ func (m machine) raiseAgain(a answer) machine {
 		return m.fail(failureDeleted)
 	}
 	m.found = m.live(a.job)
+	m.notes.unchanged = true
 	return m.enter()
 }
 

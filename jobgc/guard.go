@@ -96,6 +96,7 @@ type Guard struct {
 	others  map[types.UID]others // by owner, unfinished Jobs that Step has not created
 	refused ring[types.UID, types.NamespacedName]
 	waiting time.Time // since when calls wait for the informer; zero if none has
+	warned  time.Time // when a Job was last taken over unchanged
 }
 
 // New returns a Guard. The function client returns the Job client of a
@@ -275,6 +276,29 @@ func (g *Guard) warn(ctx context.Context) {
 	if err == nil && g.logged.CompareAndSwap(false, true) {
 		log.WithName("jobgc").Info("A Job TTL is too short", "warnings", g.short)
 	}
+}
+
+// warnUnchanged logs, at most once a minute, that a Job is taken over without
+// what Step gives to each Job.
+func (g *Guard) warnUnchanged(ctx context.Context, job Ref, refusal error) {
+	log, err := logr.FromContext(ctx)
+	if err != nil || !g.mayWarn() {
+		return
+	}
+	log.WithName("jobgc").Error(refusal, "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay",
+		"namespace", job.Namespace, "name", job.Name)
+}
+
+// mayWarn reports whether the last warning is a minute old.
+func (g *Guard) mayWarn() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	if now.Sub(g.warned) < time.Minute {
+		return false
+	}
+	g.warned = now
+	return true
 }
 
 func (g *Guard) made() bool { return g != nil && g.client != nil }

@@ -33,7 +33,9 @@ type Retention struct {
 	// longer ttlSecondsAfterFinished of the Job replaces it. It counts from the
 	// finish, and cleans up if the controller never comes back. A result is
 	// lost if the controller is down for longer. If the API server refuses to
-	// raise the TTL of a Job that Step adopts, that Job keeps its TTL.
+	// patch a Job that Step adopts, that Job keeps its TTL and gets no
+	// finalizer, and the logger of the context has a line. Step does not try
+	// again: grant patch before the controller starts.
 	UnrecordedTTL time.Duration
 
 	_ struct{}

@@ -22,13 +22,17 @@ import (
 // Put the returned Ref (nil until there is a Job) and what the Observation says
 // into the status of the owner, and write the status if it changed. The write
 // must fail if the owner has changed since it was read: send its
-// resourceVersion. The first Ref may wait until the Job has started, so that
-// one write says both. Write it at most two seconds after the creation, also if
+// resourceVersion. Commit of package status does that, and merges what others
+// have changed. The first Ref may wait until the Job has started, so that one
+// write says both. Write it at most two seconds after the creation, also if
 // many owners are in the queue. Until then Step finds the Job by its name and
-// the uid of its owner, and also suspends, resumes and deletes it.
-// If another client deletes the Job in that time, Step uses the result that
-// this Guard has seen: its informer, or an earlier call. If the Guard has not
-// seen the Job finish, Step creates it again.
+// the uid of its owner, and also suspends, resumes and deletes it. If another
+// client deletes the Job in that time, Step uses the result that this Guard has
+// seen: its informer, or an earlier call. If the Guard has not seen the Job
+// finish, Step creates it again.
+//
+// A new Ref may be of an older Job: one that Step takes over, or that a call
+// which was cut off has created. The creationTimestamp of the Job tells.
 //
 // The Observation has these states:
 //
@@ -189,7 +193,7 @@ func (c *call) run(ctx context.Context) {
 		c.recollect()
 		machine, asked := c.machine.next()
 		c.machine = machine
-		c.takeNotes()
+		c.takeNotes(ctx)
 		if asked == requestNone {
 			return
 		}
@@ -198,7 +202,7 @@ func (c *call) run(ctx context.Context) {
 		a := c.do(ctx)
 		c.recollect() // events came in during the request
 		c.machine = c.machine.answer(a)
-		c.takeNotes()
+		c.takeNotes(ctx)
 	}
 }
 
@@ -218,8 +222,8 @@ func (c *call) recollect() {
 
 func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner} }
 
-// takeNotes makes the Guard remember what the machine has noted.
-func (c *call) takeNotes() {
+// takeNotes makes the Guard remember what the machine has noted, and log it.
+func (c *call) takeNotes(ctx context.Context) {
 	n := c.machine.notes
 	c.machine.notes = notes{}
 	if n.seen.uid != "" {
@@ -227,6 +231,9 @@ func (c *call) takeNotes() {
 	}
 	if n.unsure {
 		c.g.memory.doubts(c.place())
+	}
+	if n.unchanged {
+		c.g.warnUnchanged(ctx, c.ref, cmp.Or(c.err, c.why))
 	}
 	if n.uid != "" {
 		now := c.g.now()

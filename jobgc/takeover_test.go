@@ -4,15 +4,19 @@
 package jobgc_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -67,6 +71,35 @@ func TestStep_TakesOverAJobByItsName(t *testing.T) {
 			s.step(t)
 			assert.Len(t, s.jobs[ownName].Finalizers, len(before.Finalizers), "it is released as any other")
 			assert.Zero(t, s.creates)
+		})
+	}
+}
+
+// TestStep_LogsWhatItCannotTakeOver, as with a role from before the migration,
+// which lacks patch. The Job is recorded as it is: it must not run again.
+func TestStep_LogsWhatItCannotTakeOver(t *testing.T) {
+	for says, refusal := range map[string]error{
+		"is forbidden: no patch":          apierrors.NewForbidden(jobResource, ownName, errors.New("no patch")),
+		"the server rejected our request": invalid(ownName),
+	} {
+		t.Run(says, func(t *testing.T) {
+			var lines []string
+			log := funcr.New(func(prefix, args string) { lines = append(lines, prefix+" "+args) }, funcr.Options{})
+			short := named(ownName)
+			short.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+			s := adopts(t, jobgc.Options{Finalizer: hold, Retention: jobgc.Retention{UnrecordedTTL: week}}, short)
+			s.withName(ownName)
+			s.refuse = refusal
+			for range 2 { // as if the first Ref was not written
+				ref, found, err := s.guard.Step(logr.NewContext(t.Context(), log), s.request(s.stored))
+				require.NoError(t, err)
+				assert.Equal(t, jobgc.Active, found.State)
+				assert.Equal(t, types.UID("uid-of-nightly-1"), ref.UID)
+			}
+			require.Len(t, lines, 1, "at most one a minute")
+			assert.Contains(t, lines[0], "refuses a patch of a Job that is taken over")
+			assert.Contains(t, lines[0], ownName)
+			assert.Contains(t, lines[0], says)
 		})
 	}
 }
