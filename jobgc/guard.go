@@ -285,8 +285,8 @@ func (g *Guard) warnUnchanged(ctx context.Context, job Ref, refusal error) {
 	if err != nil || !g.mayWarn() {
 		return
 	}
-	log.WithName("jobgc").Error(refusal, "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay",
-		"namespace", job.Namespace, "name", job.Name)
+	const message = "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay"
+	log.WithName("jobgc").Error(refusal, message, "namespace", job.Namespace, "name", job.Name)
 }
 
 // mayWarn reports whether the last warning is a minute old.
