@@ -12,7 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// State is the state of the Job of a Ref.
+// State is the state of the Job of a Ref: NotCreated, Active, Suspended,
+// Finishing, Finished, Deleting, Collected, Replaced, Missing, and of Step also
+// Pending and Cancelled.
 type State string
 
 // The states. A Job that is finished and being deleted is Finished, because its

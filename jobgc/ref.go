@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Outcome is how a Job ended. It is empty until the Job is Complete or Failed:
-// SuccessCriteriaMet and FailureTarget announce an outcome and are none yet.
+// Outcome is how a Job ended: Succeeded or Failed. It is empty until the Job is
+// Complete or Failed: SuccessCriteriaMet and FailureTarget announce an outcome
+// and are none yet.
 //
 // +kubebuilder:validation:Enum=Succeeded;Failed
 type Outcome string

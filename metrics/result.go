@@ -12,8 +12,9 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// Result is how a reconcile or a run ended. The set is closed, so the label is
-// bounded. An undefined value counts as [Error].
+// Result is how a reconcile or a run ended: Unknown, Panic, Success, Requeue,
+// RequeueAfter, Error, TerminalError, Timeout or Canceled. The set is closed,
+// so the label is bounded. An undefined value counts as [Error].
 type Result uint8
 
 // The results. The names of success, requeue, requeue_after and error equal

@@ -152,8 +152,9 @@ func sameSecond(a, b *metav1.Time) bool {
 	return a.Unix() == b.Unix()
 }
 
-// Progress says whether the work of an object has begun or ended. A controller
-// maps its own phases to it. The zero value is Waiting.
+// Progress says whether the work of an object has begun or ended: Waiting,
+// Running or Done. A controller maps its own phases to it. The zero value is
+// Waiting.
 type Progress int8
 
 // The values of Progress. An object that never runs and never ends, such as a

@@ -209,10 +209,11 @@ func (w Writer) At(now time.Time) Writer {
 	return w
 }
 
-// Result says what Commit did. It is empty if Commit returns an error, unless
-// the error is about the answer to a write that succeeded, or about a change
-// that was not sent: the API server did not keep a field, the answer cannot be
-// read, after has other labels than before, or see [StatusTruncated].
+// Result says what Commit did: Unchanged, Written, Merged or Gone. It is empty
+// if Commit returns an error, unless the error is about the answer to a write
+// that succeeded, or about a change that was not sent: the API server did not
+// keep a field, the answer cannot be read, after has other labels than before,
+// or see [StatusTruncated].
 type Result string
 
 // The results of a Commit.

@@ -12,7 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// Phase is the state of a live Rollout.
+// Phase is the state of a live Rollout: NotObserved, Progressing, Paused,
+// Degraded, Healthy or Invalid.
 type Phase string
 
 // The states. Only if a Rollout is Healthy do all its pods run the version of
