@@ -64,3 +64,17 @@ func setStatusAfter(ctx context.Context, w status.Writer, run *Run, phase string
 	_, err := w.Commit(ctx, before, run, status.Facts{Progress: progress[phase]})
 	return err
 }
+
+// setStatusOfCached is setStatusAfter for a run that belongs to a cache.
+func setStatusOfCached(ctx context.Context, w status.Writer, cached *Run, phase string) error {
+	progress := map[string]status.Progress{
+		"Running":   status.Running,
+		"Succeeded": status.Done,
+		"Failed":    status.Done,
+	}
+
+	after := cached.DeepCopy()
+	after.Status.Phase = phase
+	_, err := w.Commit(ctx, cached, after, status.Facts{Progress: progress[phase]})
+	return err
+}

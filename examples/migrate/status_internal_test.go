@@ -182,3 +182,13 @@ func TestAnObjectThatIsCreatedAgainMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestSetStatus_LeavesTheCachesObjectAlone: what a lister returns is shared.
+func TestSetStatus_LeavesTheCachesObjectAlone(t *testing.T) {
+	s := newServer(newRun())
+	cached := s.stored(t)
+	before := cached.DeepCopy()
+	require.NoError(t, setStatusOfCached(t.Context(), s.ofStatus, cached, "Succeeded"))
+	assert.Equal(t, before, cached)
+	assert.Equal(t, "Succeeded", s.stored(t).Status.Phase)
+}
