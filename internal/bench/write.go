@@ -60,7 +60,7 @@ func About(reports []Report) []string {
 		peers, took = append(peers, r.Peers...), took+r.Took
 	}
 	peers = slices.Compact(slices.Sorted(slices.Values(peers)))
-	how := fmt.Sprintf("times are medians of %d rounds in turns", reports[0].Rounds)
+	how := fmt.Sprintf("times are medians of %d rounds, taken alternately", reports[0].Rounds)
 	if reports[0].Note != "" {
 		how = reports[0].Note
 	}

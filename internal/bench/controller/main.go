@@ -111,9 +111,9 @@ write that the Job exists, and later that it runs.`
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
 func note(rounds int) string {
-	how := "each controller a process of its own, measured once, on the same control plane"
+	how := "each controller in a separate process, measured once, on the same control plane"
 	if rounds > 1 {
-		how = fmt.Sprintf("each controller a process of its own, on the same control plane; medians of %d rounds in turns, idle runs once", rounds)
+		how = fmt.Sprintf("each controller in a separate process, on the same control plane; medians of %d rounds, taken alternately, idle runs once", rounds)
 	}
 	load, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

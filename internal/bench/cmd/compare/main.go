@@ -9,7 +9,7 @@
 // draws compare.json again.
 //
 // A load has 300 AgentRuns, or the number in RUNS. It runs 3 times for each
-// controller, or ROUNDS times, in turns.
+// controller, or ROUNDS times, alternately.
 //
 // It exits with 1 and writes nothing if controllerkit lost a result in any
 // round, had a wrong one or ran work twice. Events that were queued when a
