@@ -91,7 +91,7 @@ func withoutJobs(ctx context.Context, t *testing.T, w *world) func() {
 }
 
 // TestTheCRDIsInstalledAgain: the kind is gone with all its objects, and comes
-// back. No other test runs meanwhile.
+// back. No other test runs in that time.
 func TestTheCRDIsInstalledAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

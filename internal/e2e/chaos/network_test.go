@@ -65,7 +65,7 @@ func (p *proxy) misbehave(through http.Handler, w http.ResponseWriter, r *http.R
 	return isHit && b.act(through, w, r)
 }
 
-// network has each fault of a network, and of what stands in it.
+// network has each fault of a network, and of a proxy in it.
 var network = map[string]behavior{
 	"Delays": {"Each request takes up to a second more.", every, func(http.Handler, http.ResponseWriter, *http.Request) bool {
 		time.Sleep(rand.N(time.Second))
@@ -86,8 +86,8 @@ var network = map[string]behavior{
 		half(through, w, r, false)
 		return true
 	}, false},
-	"ForeignPage":  {"Somebody else answers with 200.", sometimes, page(http.StatusOK), false},
-	"ForeignError": {"Somebody else answers that there is no such page.", sometimes, page(http.StatusNotFound), false},
+	"ForeignPage":  {"A proxy answers with a page and 200.", sometimes, page(http.StatusOK), false},
+	"ForeignError": {"A proxy answers that there is no such page.", sometimes, page(http.StatusNotFound), false},
 	"TooMany": {"The API server asks for patience.", sometimes, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "1")
 		return refuse(w, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests, Message: "too many requests"})
@@ -178,7 +178,7 @@ func deadWatch(t *testing.T) {
 
 func every(*http.Request) bool { return true }
 
-// sometimes is one of four requests that are no watches.
+// sometimes is one of four requests that are not watches.
 func sometimes(r *http.Request) bool { return !isWatch(r) && rand.IntN(4) == 0 }
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }

@@ -26,8 +26,8 @@ import (
 
 // TestEtcdIsRestored from a copy, under load, with a higher revision, as etcd's
 // manual demands. Then the controller is started again, as the troubleshooting
-// guide demands. What was created after the copy is gone. No other test runs
-// meanwhile.
+// guide demands. Runs that were created after the copy are gone. No other test
+// runs in that time.
 func TestEtcdIsRestored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

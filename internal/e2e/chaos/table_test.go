@@ -96,7 +96,7 @@ func (r *rows) add(t *testing.T, one row) {
 const intro = `# Faults
 
 What the example's controller does while its cluster breaks, made by ` + "`make faults`" + `. Each row is a namespace with a
-controller of its own, on a real API server, under a load of runs; three runs end before the fault. *Lost* are runs that
+separate controller, on a real API server, under a load of runs; three runs end before the fault. *Lost* are runs that
 ended otherwise than their Job, *doubled* are second Jobs of a run, *missing* are runs that were wrongly called
 WorkflowJobMissing, *contract* are versions of an object that break a rule of the status, *secrets* are objects that
 hold the value of the Secret. The log is of the whole test. Memory is what the process holds before the fault and in the

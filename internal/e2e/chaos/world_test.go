@@ -280,7 +280,7 @@ func (w *world) silent(ctx context.Context, t *testing.T) {
 const spare = 6
 
 // assertGoroutines ends the controller and compares the number of its
-// goroutines with that of a fresh controller with the same flags. The example's
+// goroutines with a fresh controller's, which has the same flags. The example's
 // metrics do not count them, and threads do not show them. The Go runtime lists
 // them on SIGQUIT.
 func (w *world) assertGoroutines(t *testing.T) (left, fresh int) {

@@ -22,8 +22,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestMonitor_ConnectsAsTheLibrarySays: a ServiceMonitor says what that of a
-// new project of kubebuilder says, and a certificate is never verified without
+// TestMonitor_ConnectsAsTheLibrarySays: a ServiceMonitor has the settings of
+// a new project of kubebuilder, and a certificate is never verified without
 // a name.
 //
 //req:shows O1

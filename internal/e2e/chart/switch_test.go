@@ -102,8 +102,8 @@ func helmTakesOver(t *testing.T, namespace string, rollouts dynamic.ResourceInte
 	require.NoError(t, err)
 }
 
-// everyCIFile: a strict API server accepts all that the files of ci/ render,
-// and helm installs it. What is wrong in one word is refused.
+// everyCIFile: a strict API server accepts each object that the files of ci/
+// render, and helm installs them. A misspelt word is refused.
 func everyCIFile(t *testing.T) {
 	for _, namespace := range []string{"ns", "team-a", "team-b", "monitoring"} {
 		newStage(t, namespace)

@@ -37,7 +37,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 		most    float64 // writes of a run, without that of Running
 	}{
 		"Released":      {"600", 1, 4.0},
-		"CreatedAsItIs": {"168h", 0, 3.0}, // which is that of Jobs whose result is not recorded
+		"CreatedAsItIs": {"168h", 0, 3.0}, // as long as a Job whose result is not recorded
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,7 +27,7 @@ import (
 // The edge cases of Kubernetes, and how jobgc handles them.
 
 // Only Complete and Failed end a Job. FailureTarget and SuccessCriteriaMet
-// announce it, and the number of its pods that have succeeded says nothing.
+// announce it, and the number of its pods that have succeeded decides nothing.
 func TestEdgeNotFinishedYet(t *testing.T) {
 	t.Parallel()
 	finishing := func(f jobgc.Observation) bool { return f.State == jobgc.Finishing }

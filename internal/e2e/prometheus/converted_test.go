@@ -27,7 +27,7 @@ import (
 )
 
 // TestEveryQueryAnswers_OfConvertedHistograms: one Prometheus converts the
-// fixed buckets that it scrapes to native histograms, another one does not.
+// fixed buckets that it scrapes to native histograms, another does not.
 // Every expression of the dashboard, the rules, the recording rules and the
 // runbooks that reads histograms has the same values in both. No expression has
 // a warning.
@@ -80,7 +80,7 @@ func recorded(t *testing.T, h http.Handler) http.Handler {
 	})
 }
 
-// everyExpression are the expressions by what has them. The series that a
+// everyExpression has the expressions by their users. The series that a
 // recording rule names by a suffix of fixed buckets has no other form.
 func everyExpression(t *testing.T) map[string]string {
 	t.Helper()

@@ -31,16 +31,16 @@ func reading(t *testing.T, config *rest.Config) live.Get {
 	}
 }
 
-// reference is a Rollout that refers to an object, and what is reported about
-// it.
+// reference is a Rollout that refers to an object, and the errors that are
+// reported about it.
 type reference struct {
 	rollout *rollout.Rollout
 	errs    []string
 	state   live.Phase // what the controller says
 }
 
-// references are Rollouts that refer to missing or unfit objects, and one that
-// is right.
+// references are Rollouts that refer to missing or unfit objects, and a right
+// one.
 func references(t *testing.T) map[string]reference {
 	t.Helper()
 	canary := func(change func(*rollout.Rollout)) *rollout.Rollout {

@@ -26,8 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// stage is a namespace with two clients. The requests of ours, the controller
-// under test, are counted. The client theirs acts for all other programs.
+// stage is a namespace with two clients. One is the controller under test,
+// whose requests are counted. The other acts for all other programs.
 type stage struct {
 	namespace    string
 	wire         *suite.Wire
