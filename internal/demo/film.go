@@ -89,16 +89,21 @@ func (f *film) svg() []byte {
 	shown := f.shown()
 	var b bytes.Buffer
 	width, height := filmWidth*charWidth, (filmRows+1)*rowHeight
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="make demo">`+"\n", width, height, width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d"`,
+		width, height, width, height)
+	b.WriteString(` role="img" aria-label="make demo">` + "\n")
 	b.WriteString(`<style>
-  rect { fill: #f6f8fa } text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
+  rect { fill: #f6f8fa } text { fill: #1f2328; ` +
+		`font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
   .c31 { fill: #cf222e } .c32 { fill: #1a7f37 } .c33 { fill: #9a6700 }
   @media (prefers-color-scheme: dark) {
-    rect { fill: #161b22 } text { fill: #e6edf3 } .c31 { fill: #ff7b72 } .c32 { fill: #3fb950 } .c33 { fill: #d29922 }
+    rect { fill: #161b22 } text { fill: #e6edf3 } ` +
+		`.c31 { fill: #ff7b72 } .c32 { fill: #3fb950 } .c33 { fill: #d29922 }
   }
 </style>
 `)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="6"/>`+"\n", width, height)
+	const hide = `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="%.1fs"/>`
 	for i, fr := range shown {
 		begin, last := fr.at, i == len(shown)-1
 		if i == 0 {
@@ -106,12 +111,14 @@ func (f *film) svg() []byte {
 		}
 		if last {
 			length := begin + 5*time.Second
-			fmt.Fprintf(&b, `<g><animate id="loop" attributeName="x" begin="0s;loop.end" dur="%.1fs"/>`, length.Seconds())
+			fmt.Fprintf(&b, `<g><animate id="loop" attributeName="x" begin="0s;loop.end" dur="%.1fs"/>`,
+				length.Seconds())
 			if i > 0 {
-				fmt.Fprintf(&b, `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="%.1fs"/>`, begin.Seconds())
+				fmt.Fprintf(&b, hide, begin.Seconds())
 			}
 		} else {
-			fmt.Fprintf(&b, `<g visibility="hidden"><set attributeName="visibility" to="visible" begin="loop.begin+%.1fs" dur="%.1fs"/>`,
+			fmt.Fprintf(&b, `<g visibility="hidden">`+
+				`<set attributeName="visibility" to="visible" begin="loop.begin+%.1fs" dur="%.1fs"/>`,
 				begin.Seconds(), (shown[i+1].at - begin).Seconds())
 		}
 		for n, line := range fr.lines {

@@ -33,7 +33,10 @@ type live struct {
 }
 
 func newLive(all []*play.Sample, jobs *play.Jobs) *live {
-	l := &live{all: all, jobs: jobs, sampleOf: map[string]*play.Sample{}, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
+	l := &live{
+		all: all, jobs: jobs, sampleOf: map[string]*play.Sample{},
+		runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{},
+	}
 	for _, s := range all {
 		for _, name := range s.Names() {
 			l.sampleOf[name] = s
@@ -105,30 +108,15 @@ func (l *live) rows(now time.Time) (rows []row, note string) {
 // row sums up the runs of a sample: all their phases, the age of the oldest,
 // the last Job and the last event.
 func (l *live) row(s *play.Sample, now time.Time) row {
-	r := row{name: s.Run.Name, age: -1}
-	var last *corev1.Event
+	r := row{name: s.Run.Name, age: -1, event: summaryOf(l.lastEvent(s))}
 	for _, name := range s.Names() {
 		run := l.runs[name]
 		if run == nil {
 			continue
 		}
-		st := run.Status
-		end := now
-		if st.FinishedAt != nil {
-			end = st.FinishedAt.Time
-		}
-		r.age = max(r.age, end.Sub(run.CreationTimestamp.Time))
-		if st.JobRef != nil {
-			r.job = st.JobRef.Name
-		}
-		if e := l.events[name]; e != nil && (last == nil || happened(e).After(happened(last))) {
-			last = e
-		}
-	}
-	if last != nil {
-		r.event = last.Reason + ": " + last.Message
-		if last.Series != nil && last.Series.Count > 1 {
-			r.event = fmt.Sprintf("%s x%d: %s", last.Reason, last.Series.Count, last.Message)
+		r.age = max(r.age, lifetime(run, now))
+		if run.Status.JobRef != nil {
+			r.job = run.Status.JobRef.Name
 		}
 	}
 	r.phase, r.tone = summary(l.phases(s), s.Copies)
@@ -136,6 +124,41 @@ func (l *live) row(s *play.Sample, now time.Time) row {
 		r.phase, r.tone = r.phase+expected(s, run), good
 	}
 	return r
+}
+
+// lifetime is how long a run has existed, until its end.
+func lifetime(run *v1alpha1.AgentRun, now time.Time) time.Duration {
+	end := now
+	if run.Status.FinishedAt != nil {
+		end = run.Status.FinishedAt.Time
+	}
+	return end.Sub(run.CreationTimestamp.Time)
+}
+
+// lastEvent returns the last Event about the known runs of a sample, or nil.
+func (l *live) lastEvent(s *play.Sample) (last *corev1.Event) {
+	for _, name := range s.Names() {
+		e := l.events[name]
+		if l.runs[name] == nil || e == nil {
+			continue
+		}
+		if last == nil || happened(e).After(happened(last)) {
+			last = e
+		}
+	}
+	return last
+}
+
+// summaryOf is the text of an Event, and how often it happened. No Event has
+// none.
+func summaryOf(e *corev1.Event) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Series != nil && e.Series.Count > 1:
+		return fmt.Sprintf("%s x%d: %s", e.Reason, e.Series.Count, e.Message)
+	}
+	return e.Reason + ": " + e.Message
 }
 
 // phases counts the runs of a sample by phase.

@@ -23,7 +23,8 @@ import (
 func main() {
 	keep := flag.Bool("keep", false, "leave everything up until Ctrl-C")
 	record := flag.String("record", "", "`file` to write the table to, as an animated SVG")
-	contextName := flag.String("context", "", "`name` of a kubeconfig context to use instead of a local control plane")
+	contextName := flag.String("context", "",
+		"`name` of a kubeconfig context to use instead of a local control plane")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q; it plays all samples\n", flag.Arg(0))

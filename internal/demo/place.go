@@ -64,7 +64,9 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 	if p.stage, err = play.NewStage(config, namespace); err != nil {
 		return p, err
 	}
-	if _, err := p.stage.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	_, err = p.stage.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
+	if err != nil {
 		p.stage = nil // the namespace is not the demo's to delete
 		return p, err
 	}
@@ -103,7 +105,8 @@ func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (kubeco
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintln(out, "API server, etcd and controllers are real; pods are simulated: they end as their annotations say, and no image is run")
+	fmt.Fprintln(out, "API server, etcd and controllers are real; "+
+		"pods are simulated: they end as their annotations say, and no image is run")
 	p.dir = p.local.Dir()
 	p.kubectl, kubeconfig, err = rig.Local(ctx, p.local)
 	return kubeconfig, err
@@ -112,7 +115,7 @@ func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (kubeco
 // findNamed finds a cluster by the name of its context in the files that
 // kubectl reads. It returns a kubeconfig file with that context alone. The
 // controller runs as the same person.
-func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string) (kubeconfig string, err error) {
+func (p *place) findNamed(ctx context.Context, out io.Writer, name string) (kubeconfig string, err error) {
 	if p.dir, err = os.MkdirTemp("", "controllerkit-demo-"); err != nil {
 		return "", err
 	}
@@ -125,10 +128,10 @@ func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string
 	if err != nil {
 		return "", err
 	}
-	if config.Contexts[contextName] == nil {
-		return "", fmt.Errorf("context %q is in none of %v", contextName, rules.Precedence)
+	if config.Contexts[name] == nil {
+		return "", fmt.Errorf("context %q is in none of %v", name, rules.Precedence)
 	}
-	config.CurrentContext = contextName
+	config.CurrentContext = name
 	if err := clientcmdapi.MinifyConfig(config); err != nil {
 		return "", err
 	}
@@ -136,8 +139,10 @@ func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		return "", err
 	}
-	p.kubectl = rig.Kubectl{Path: kubectl, Kubeconfig: kubeconfig, Cache: filepath.Join(p.dir, "kubectl-cache")}
-	fmt.Fprintf(out, "using the cluster of context %s at %s\n", contextName, config.Clusters[config.Contexts[contextName].Cluster].Server)
+	cache := filepath.Join(p.dir, "kubectl-cache")
+	p.kubectl = rig.Kubectl{Path: kubectl, Kubeconfig: kubeconfig, Cache: cache}
+	cluster := config.Clusters[config.Contexts[name].Cluster]
+	fmt.Fprintf(out, "using the cluster of context %s at %s\n", name, cluster.Server)
 	return kubeconfig, p.kubectl.Install(ctx)
 }
 

@@ -45,40 +45,46 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	}
 	defer drawing.Wait()
 	defer stop()
-	var change func(was, is any)
-	var ended func(name string) bool
-	if table != nil {
-		heading(out, "The samples")
-		l := newLive(all, &p.jobs)
-		p.stage.Say, ended, change = l.say, l.ended, l.change
-		drawing.Go(func() { l.keep(watching, table) })
-	} else {
-		heading(out, "The samples, one line per change")
-		b := newBoard(out, all, &p.jobs)
-		p.stage.Say, ended, change = b.say, b.ended, b.change
-	}
+	change, ended := p.follow(watching, out, all, table, &drawing)
 	watched, err := p.stage.Watch(watching, change)
 	drawing.Go(watched)
 	if err != nil {
 		return err
 	}
-
-	errs := make([]error, len(all))
-	playOne := func(i int) {
-		s := all[i]
-		errs[i] = s.Create(ctx, p.stage)
-		if errs[i] == nil {
-			errs[i] = s.Play(ctx, p.stage)
-		}
-		if errs[i] == nil {
-			s.Check(ctx, p.stage) // waits for its Events
-		}
+	err = p.playAll(ctx, all)
+	if err != nil {
+		return err
 	}
+	return drawn(ctx, all, ended)
+}
+
+// follow draws the table until ctx ends, or prints a line per change if there
+// is no table. The watch calls change, and ended reports whether it has shown a
+// run's end.
+func (p *place) follow(
+	ctx context.Context, out io.Writer, all []*play.Sample, table *screen, drawing *sync.WaitGroup,
+) (change func(was, is any), ended func(name string) bool) {
+	if table == nil {
+		heading(out, "The samples, one line per change")
+		b := newBoard(out, all, &p.jobs)
+		p.stage.Say = b.say
+		return b.change, b.ended
+	}
+	heading(out, "The samples")
+	l := newLive(all, &p.jobs)
+	p.stage.Say = l.say
+	drawing.Go(func() { l.keep(ctx, table) })
+	return l.change, l.ended
+}
+
+// playAll plays each sample at its turn.
+func (p *place) playAll(ctx context.Context, all []*play.Sample) error {
+	errs := make([]error, len(all))
 	var turns [3]sync.WaitGroup
 	for _, turn := range []turn{waiting, usual, killing} {
 		for i, s := range all {
 			if turnOf(s) == turn {
-				turns[turn].Go(func() { playOne(i) })
+				turns[turn].Go(func() { errs[i] = playOne(ctx, p.stage, s) })
 			}
 		}
 		if turn != waiting {
@@ -87,10 +93,21 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	}
 	p.stage.Say("waits for the Jobs without pods: the controller reports them after 30 seconds")
 	turns[waiting].Wait()
-	if err := errors.Join(errs...); err != nil {
+	return errors.Join(errs...)
+}
+
+// playOne plays a sample and waits for its Events.
+func playOne(ctx context.Context, on *play.Stage, s *play.Sample) error {
+	err := s.Create(ctx, on)
+	if err != nil {
 		return err
 	}
-	return drawn(ctx, all, ended)
+	err = s.Play(ctx, on)
+	if err != nil {
+		return err
+	}
+	s.Check(ctx, on)
+	return nil
 }
 
 // A turn is when a sample is played.
@@ -160,7 +177,8 @@ func (b *board) change(was, is any) {
 		b.count(s)
 	default:
 		phase := cmp.Or(st.Phase, "(created)")
-		b.line(run.Name, strings.TrimSpace(fmt.Sprintf("%-10s %-20s %s", phase, st.Reason, st.Message))+expected(s, run))
+		text := fmt.Sprintf("%-10s %-20s %s", phase, st.Reason, st.Message)
+		b.line(run.Name, strings.TrimSpace(text)+expected(s, run))
 	}
 }
 

@@ -56,7 +56,9 @@ func (s *screen) draw(render func(width int, coloured bool) []string) {
 		return
 	}
 	var b strings.Builder
-	if len(s.drawn) > 0 && width == s.width { // after a resize the terminal has wrapped them again: their start is unknown
+	// After a resize the terminal has wrapped the lines again: their start is
+	// unknown.
+	if len(s.drawn) > 0 && width == s.width {
 		fmt.Fprintf(&b, "\x1b[%dA", len(s.drawn))
 	}
 	for _, l := range lines {

@@ -52,7 +52,8 @@ func NewStage(config *rest.Config, namespace string) (*Stage, error) {
 // Restrict makes the namespace refuse privileged pods.
 func (on *Stage) Restrict(ctx context.Context) error {
 	body := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"baseline"}}}`)
-	_, err := on.Kube.CoreV1().Namespaces().Patch(ctx, on.Namespace, types.MergePatchType, body, metav1.PatchOptions{})
+	namespaces := on.Kube.CoreV1().Namespaces()
+	_, err := namespaces.Patch(ctx, on.Namespace, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }
 
@@ -77,47 +78,75 @@ func (s *Sample) Create(ctx context.Context, on *Stage) error {
 // Play performs the actions in the sample's file on its run, each at its
 // moment, and waits until all of the sample's runs are terminal.
 func (s *Sample) Play(ctx context.Context, on *Stage) error {
-	if s.Secret != nil {
-		if err := on.until(ctx, s.Run.Name, s.SecretAfter); err != nil {
-			return err
-		}
-		on.say("created Secret " + s.Secret.Name)
-		if _, err := on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	if s.DeleteJobAfter != "" {
-		if err := on.until(ctx, s.Run.Name, s.DeleteJobAfter); err != nil {
-			return err
-		}
-		run, err := on.Runs.Get(ctx, s.Run.Name, metav1.GetOptions{})
+	actions := []func(context.Context, *Stage) error{s.createSecret, s.deleteJob, s.cancel, s.kill}
+	for _, act := range actions {
+		err := act(ctx, on)
 		if err != nil {
-			return err
-		}
-		on.say("deleted Job " + run.Status.JobRef.Name + ", which was running")
-		if err := on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, run.Status.JobRef.Name,
-			metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
-			return err
-		}
-	}
-	if s.CancelAfter != "" {
-		if err := on.until(ctx, s.Run.Name, s.CancelAfter); err != nil {
-			return err
-		}
-		on.say("cancelled " + s.Run.Name)
-		if _, err := on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{}); err != nil {
-			return err
-		}
-	}
-	if s.KillAfter > 0 && on.Kill != nil {
-		if err := on.ended(ctx, s.Names()[:s.KillAfter]); err != nil {
-			return err
-		}
-		if err := on.Kill(ctx); err != nil {
 			return err
 		}
 	}
 	return on.ended(ctx, s.Names())
+}
+
+// createSecret creates the sample's Secret, if it has one.
+func (s *Sample) createSecret(ctx context.Context, on *Stage) error {
+	if s.Secret == nil {
+		return nil
+	}
+	err := on.until(ctx, s.Run.Name, s.SecretAfter)
+	if err != nil {
+		return err
+	}
+	on.say("created Secret " + s.Secret.Name)
+	_, err = on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{})
+	return err
+}
+
+// deleteJob deletes the Job of the sample's run, if the sample asks for it.
+func (s *Sample) deleteJob(ctx context.Context, on *Stage) error {
+	if s.DeleteJobAfter == "" {
+		return nil
+	}
+	err := on.until(ctx, s.Run.Name, s.DeleteJobAfter)
+	if err != nil {
+		return err
+	}
+	run, err := on.Runs.Get(ctx, s.Run.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	job := run.Status.JobRef.Name
+	on.say("deleted Job " + job + ", which was running")
+	background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	return on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, job, background)
+}
+
+// cancel cancels the sample's run, if the sample asks for it.
+func (s *Sample) cancel(ctx context.Context, on *Stage) error {
+	if s.CancelAfter == "" {
+		return nil
+	}
+	err := on.until(ctx, s.Run.Name, s.CancelAfter)
+	if err != nil {
+		return err
+	}
+	on.say("cancelled " + s.Run.Name)
+	body := []byte(`{"spec":{"cancel":true}}`)
+	_, err = on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, body, metav1.PatchOptions{})
+	return err
+}
+
+// kill kills the controller when a part of the runs has ended, if the sample
+// asks for it.
+func (s *Sample) kill(ctx context.Context, on *Stage) error {
+	if s.KillAfter == 0 || on.Kill == nil {
+		return nil
+	}
+	err := on.ended(ctx, s.Names()[:s.KillAfter])
+	if err != nil {
+		return err
+	}
+	return on.Kill(ctx)
 }
 
 // Limit creates the quota. Its status is written too, because the local control
@@ -143,7 +172,8 @@ func (on *Stage) Limit(ctx context.Context, quota *corev1.ResourceQuota) error {
 // ended waits until the named runs are terminal.
 func (on *Stage) ended(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := on.wait(ctx, name, "terminal", func(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }); err != nil {
+		err := on.wait(ctx, name, "terminal", terminal)
+		if err != nil {
 			return err
 		}
 	}
@@ -166,39 +196,56 @@ func (s *Sample) Check(ctx context.Context, on *Stage) []string {
 
 func (s *Sample) differences(ctx context.Context, on *Stage) (differs []string) {
 	for _, name := range s.Names() {
-		run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
+		found, err := s.differencesOf(ctx, on, name)
+		differs = append(differs, found...)
 		if err != nil {
 			return append(differs, err.Error())
-		}
-		if st := run.Status; string(st.Phase) != s.Phase || st.Reason != s.Reason {
-			differs = append(differs, fmt.Sprintf("%s: %s/%s, promised %s/%s", name, st.Phase, st.Reason, s.Phase, s.Reason))
-		}
-		if run.Status.FinishedAt == nil || run.Status.ObservedGeneration != run.Generation {
-			differs = append(differs, fmt.Sprintf("%s: finishedAt %v, observedGeneration %d of %d", name, run.Status.FinishedAt, run.Status.ObservedGeneration, run.Generation))
-		}
-		happened, err := on.Events(ctx, name)
-		if err != nil {
-			return append(differs, err.Error())
-		}
-		var reasons []string
-		for _, e := range happened {
-			reasons = append(reasons, e.Reason)
-		}
-		if !slices.Equal(reasons, s.Events) {
-			differs = append(differs, fmt.Sprintf("%s: events [%s], promised [%s]", name, strings.Join(reasons, " "), strings.Join(s.Events, " ")))
-		}
-		if s.JobGone {
-			if _, err := on.Kube.BatchV1().Jobs(on.Namespace).Get(ctx, run.Status.JobRef.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-				differs = append(differs, fmt.Sprintf("%s: its Job is still there, promised to be gone", name))
-			}
 		}
 	}
 	return differs
 }
 
+// differencesOf compares one run, its Events and its Job with the promises.
+func (s *Sample) differencesOf(ctx context.Context, on *Stage, name string) (differs []string, err error) {
+	run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	st := run.Status
+	if string(st.Phase) != s.Phase || st.Reason != s.Reason {
+		differs = append(differs,
+			fmt.Sprintf("%s: %s/%s, promised %s/%s", name, st.Phase, st.Reason, s.Phase, s.Reason))
+	}
+	if st.FinishedAt == nil || st.ObservedGeneration != run.Generation {
+		differs = append(differs, fmt.Sprintf("%s: finishedAt %v, observedGeneration %d of %d",
+			name, st.FinishedAt, st.ObservedGeneration, run.Generation))
+	}
+	happened, err := on.Events(ctx, name)
+	if err != nil {
+		return differs, err
+	}
+	var reasons []string
+	for _, e := range happened {
+		reasons = append(reasons, e.Reason)
+	}
+	if !slices.Equal(reasons, s.Events) {
+		differs = append(differs, fmt.Sprintf("%s: events [%s], promised [%s]",
+			name, strings.Join(reasons, " "), strings.Join(s.Events, " ")))
+	}
+	if !s.JobGone {
+		return differs, nil
+	}
+	_, err = on.Kube.BatchV1().Jobs(on.Namespace).Get(ctx, st.JobRef.Name, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		differs = append(differs, name+": its Job is still there, promised to be gone")
+	}
+	return differs, nil
+}
+
 // Events of a run, in the order they first happened.
 func (on *Stage) Events(ctx context.Context, run string) ([]corev1.Event, error) {
-	list, err := on.Kube.CoreV1().Events(on.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=AgentRun,involvedObject.name=" + run})
+	about := metav1.ListOptions{FieldSelector: "involvedObject.kind=AgentRun,involvedObject.name=" + run}
+	list, err := on.Kube.CoreV1().Events(on.Namespace).List(ctx, about)
 	if err != nil {
 		return nil, err
 	}
@@ -220,21 +267,26 @@ func (on *Stage) say(what string) {
 
 // until waits for a run to have a reason.
 func (on *Stage) until(ctx context.Context, run, reason string) error {
-	return on.wait(ctx, run, "at "+reason, func(run *v1alpha1.AgentRun) bool { return run.Status.Reason == reason })
+	reached := func(run *v1alpha1.AgentRun) bool { return run.Status.Reason == reason }
+	return on.wait(ctx, run, "at "+reason, reached)
 }
+
+func terminal(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }
 
 func (on *Stage) wait(ctx context.Context, name, what string, reached func(*v1alpha1.AgentRun) bool) error {
 	var last *v1alpha1.AgentRun
-	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	look := func(ctx context.Context) (bool, error) {
 		run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, nil //nolint:nilerr // a fault of the API server passes, or ctx ends
 		}
 		last = run
 		return reached(run), nil
-	})
+	}
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, look)
 	if err != nil && last != nil {
-		return fmt.Errorf("AgentRun %s is not %s but %s/%s: %w", name, what, last.Status.Phase, last.Status.Reason, err)
+		st := last.Status
+		return fmt.Errorf("AgentRun %s is not %s but %s/%s: %w", name, what, st.Phase, st.Reason, err)
 	}
 	if err != nil {
 		return fmt.Errorf("AgentRun %s is not %s: %w", name, what, err)

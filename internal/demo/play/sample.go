@@ -99,7 +99,8 @@ func parse(file, body string) (*Sample, error) {
 		}
 		into := map[string]any{"AgentRun": &s.Run, "Secret": &s.Secret, "ResourceQuota": &s.Quota}[kind.Kind]
 		if into == nil {
-			return nil, fmt.Errorf("kind %q is not accepted; want AgentRun, Secret or ResourceQuota", kind.Kind)
+			const accepted = "AgentRun, Secret or ResourceQuota"
+			return nil, fmt.Errorf("kind %q is not accepted; want %s", kind.Kind, accepted)
 		}
 		err = yaml.UnmarshalStrict([]byte(doc), into)
 		if err != nil {

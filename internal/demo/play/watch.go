@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -25,7 +24,9 @@ func (on *Stage) Watch(ctx context.Context, change func(was, is any)) (ended fun
 	var watching sync.WaitGroup
 	var synced []cache.InformerSynced
 	for _, lw := range []*cache.ListWatch{
-		listWatch(on.Runs.List, on.Runs.Watch), listWatch(jobs.List, jobs.Watch), listWatch(events.List, events.Watch),
+		listWatch(on.Runs.List, on.Runs.Watch),
+		listWatch(jobs.List, jobs.Watch),
+		listWatch(events.List, events.Watch),
 	} {
 		informer := cache.NewSharedIndexInformer(lw, nil, 0, nil)
 		handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -46,9 +47,13 @@ func (on *Stage) Watch(ctx context.Context, change func(was, is any)) (ended fun
 
 type options = metav1.ListOptions
 
-func listWatch[L runtime.Object](list func(context.Context, options) (L, error), watch func(context.Context, options) (watch.Interface, error)) *cache.ListWatch {
+func listWatch[L runtime.Object](
+	list func(context.Context, options) (L, error), watch cache.WatchFuncWithContext,
+) *cache.ListWatch {
 	return &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o options) (runtime.Object, error) { return list(ctx, o) },
+		ListWithContextFunc: func(ctx context.Context, o options) (runtime.Object, error) {
+			return list(ctx, o)
+		},
 		WatchFuncWithContext: watch,
 	}
 }

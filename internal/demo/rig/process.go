@@ -39,7 +39,9 @@ type Process struct {
 // Start runs the controller at path against the cluster of a kubeconfig file
 // and returns once its caches are filled. Its log is appended to a file in dir.
 // It passes on only PATH and HOME of the environment, and adds env.
-func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args ...string) (*Process, error) {
+func Start(
+	ctx context.Context, path, dir, kubeconfig string, env []string, args ...string,
+) (*Process, error) {
 	p := &Process{Log: filepath.Join(dir, "agentrun.log"), ended: make(chan struct{})}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
@@ -49,7 +51,9 @@ func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args
 	if p.from, err = log.Seek(0, 2); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.Command(path, append([]string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}, args...)...) //nolint:noctx // Stop and Kill end it: a context would kill it without grace
+	usual := []string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
+	// Stop and Kill end it: a context would kill it without grace.
+	p.cmd = exec.Command(path, append(usual, args...)...) //nolint:noctx // as above
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)
 	p.cmd.Stderr = log
 	// Ctrl-C is for the caller, who then stops it in order; but it never
@@ -57,7 +61,9 @@ func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args
 	p.cmd.SysProcAttr = dependent()
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
+		// Pdeathsig is sent when the thread ends that started the process:
+		// go.dev/issue/27505.
+		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		started <- err
@@ -205,7 +211,9 @@ func (p *Process) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, er
 
 // Value returns the sum of a family's series that have all labels. A family
 // without series is an error.
-func (p *Process) Value(ctx context.Context, family string, labels map[string]string) (sum float64, err error) {
+func (p *Process) Value(
+	ctx context.Context, family string, labels map[string]string,
+) (sum float64, err error) {
 	families, err := p.Metrics(ctx)
 	if err != nil {
 		return 0, err

@@ -44,7 +44,8 @@ type Kubectl struct {
 
 // Run runs kubectl with args and stdin and returns what it prints.
 func (k Kubectl) Run(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, k.Path, append([]string{"--kubeconfig=" + k.Kubeconfig, "--cache-dir=" + k.Cache}, args...)...)
+	usual := []string{"--kubeconfig=" + k.Kubeconfig, "--cache-dir=" + k.Cache}
+	cmd := exec.CommandContext(ctx, k.Path, append(usual, args...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -63,7 +64,9 @@ func (k Kubectl) Install(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := k.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=60s", "crd/agentruns.agents.controllerkit.dev"); err != nil {
+	const name = "crd/agentruns.agents.controllerkit.dev"
+	_, err := k.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=60s", name)
+	if err != nil {
 		return err
 	}
 	return os.RemoveAll(k.Cache) // what kubectl remembers by now lacks the short name
@@ -72,8 +75,11 @@ func (k Kubectl) Install(ctx context.Context) error {
 // Local installs the example on a local control plane. It returns kubectl with
 // all rights, and the kubeconfig file of a user with only the rights of the
 // controller's role.
-func Local(ctx context.Context, cp *controlplane.ControlPlane) (kubectl Kubectl, kubeconfig string, err error) {
-	kubectl = Kubectl{Path: cp.Kubectl(), Kubeconfig: cp.Kubeconfig(), Cache: filepath.Join(cp.Dir(), "kubectl-cache")}
+func Local(
+	ctx context.Context, cp *controlplane.ControlPlane,
+) (kubectl Kubectl, kubeconfig string, err error) {
+	cache := filepath.Join(cp.Dir(), "kubectl-cache")
+	kubectl = Kubectl{Path: cp.Kubectl(), Kubeconfig: cp.Kubeconfig(), Cache: cache}
 	definition := filepath.Join(cp.Dir(), "agentruns-crd.yaml")
 	if err := os.WriteFile(definition, crd.YAML(), 0o600); err != nil {
 		return kubectl, "", err
