@@ -16,6 +16,12 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
+// strike is a fault at the moment when a part of the runs has ended.
+type strike struct {
+	percent int
+	server  bool // or the controller
+}
+
 // TestSoak plays many runs while the API server and the controller are killed
 // and restarted, each after a part of the runs has ended. It compares each
 // outcome with the true one, and the controller's requests with the number of
@@ -24,13 +30,10 @@ import (
 //req:shows J3 J4
 func TestSoak(t *testing.T) {
 	const workers = 8
-	type fault struct {
-		percent int
-		server  bool // or the controller
-	}
-	n, faults := cmp.Or(*count, either(400, 40)), []fault{{10, true}, {25, false}, {45, true}, {60, false}, {75, true}}
+	n := cmp.Or(*count, either(400, 40))
+	strikes := []strike{{10, true}, {25, false}, {45, true}, {60, false}, {75, true}}
 	if *count == 0 && !*full { // clients wait up to a minute after repeated failures of a server
-		faults = []fault{{25, true}, {60, false}}
+		strikes = []strike{{25, true}, {60, false}}
 	}
 	limit := 5*time.Minute + time.Duration(n)*300*time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -42,34 +45,11 @@ func TestSoak(t *testing.T) {
 	// At most so many runs are in flight. The control plane of one machine can
 	// handle them, and every fault hits some of them.
 	finish := keepBusy(t, min(400, n/6), func(i int) bool { return i < n }, func(i int) error {
-		run := newRun(i)
-		if run.Spec.JobTTLSecondsAfterFinished == nil {
-			run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
-		}
-		run, err := suite.Create(ctx, w.Stage, run)
-		if err != nil {
-			return err
-		}
-		return w.ended(ctx, run)
+		return w.playOne(ctx, i)
 	})
-	for _, f := range faults {
-		for {
-			runs, ended, _ := w.recorder.Count()
-			if ended*100 >= n*f.percent {
-				t.Logf("%s: %d of %d runs have ended, %d are in flight", time.Since(began).Round(time.Second), ended, n, runs-ended)
-				break
-			}
-			require.NoError(t, ctx.Err(), "%d of %d runs have ended after %s", ended, n, limit)
-			suite.Wait(ctx, 100*time.Millisecond)
-		}
-		if f.server {
-			breakServer(ctx, t, plane.APIServer, 3*time.Second)
-		} else {
-			require.NoError(t, w.process.Kill())
-			suite.Wait(ctx, 3*time.Second)
-			w.starts = append(w.starts, time.Now())
-			w.start(t, w.config, w.args...)
-		}
+	for _, s := range strikes {
+		w.untilEnded(ctx, t, n, s.percent, began)
+		w.hit(ctx, t, s)
 	}
 	require.Equal(t, n, finish())
 	took := time.Since(began)
@@ -78,9 +58,71 @@ func TestSoak(t *testing.T) {
 
 	// A killed server or controller repeats its last requests, or does not log
 	// them.
-	cut := len(faults) * workers
+	cut := len(strikes) * workers
+	twice := w.assertOneJobEach(t, cut)
+	sent, done := w.requestsByKind(t)
+	t.Logf("%d runs in %s (%.1f/s) with %d faults; %d Jobs had more than one pod; requests of the controller: %v, and done: %v",
+		n, took.Round(time.Second), float64(n)/took.Seconds(), len(strikes), twice, sent, done)
+	assert.InDelta(t, n, done["create jobs"], float64(cut), "one creation a run")
+	assert.InDelta(t, n, done["patch jobs"], float64(cut), "one patch")
+	// After a restart, the cache lacks the Jobs that their TTL has deleted.
+	assert.LessOrEqual(t, sent["get jobs"], sent["create jobs"]-n+cut+n, "a Job is read if its creation finds it, or once after a restart")
+	assert.GreaterOrEqual(t, done["patch agentruns/status"], n-cut, "one status write for a run that was faster than its watch")
+	assert.LessOrEqual(t, done["patch agentruns/status"], 3*n+cut, "two for any other, and three if its Job started late")
+}
+
+// playOne plays one run of the load, whose Job stays for a minute if it does
+// not say otherwise.
+func (w *world) playOne(ctx context.Context, i int) error {
+	run := newRun(i)
+	if run.Spec.JobTTLSecondsAfterFinished == nil {
+		run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
+	}
+	run, err := suite.Create(ctx, w.Stage, run)
+	if err != nil {
+		return err
+	}
+	return w.ended(ctx, run)
+}
+
+// untilEnded waits until a part of the n runs that began to be played at a time
+// has ended.
+func (w *world) untilEnded(ctx context.Context, t *testing.T, n, percent int, began time.Time) {
+	t.Helper()
+	for {
+		runs, ended, _ := w.recorder.Count()
+		if ended*100 >= n*percent {
+			took := time.Since(began).Round(time.Second)
+			t.Logf("%s: %d of %d runs have ended, %d are in flight", took, ended, n, runs-ended)
+			return
+		}
+		require.NoError(t, ctx.Err(), "%d of %d runs have ended after %s", ended, n, time.Since(began))
+		suite.Wait(ctx, 100*time.Millisecond)
+	}
+}
+
+// hit kills the API server or the controller, and starts it again after a
+// pause.
+func (w *world) hit(ctx context.Context, t *testing.T, s strike) {
+	t.Helper()
+	if s.server {
+		breakServer(ctx, t, plane.APIServer, 3*time.Second)
+		return
+	}
+	require.NoError(t, w.process.Kill())
+	suite.Wait(ctx, 3*time.Second)
+	w.starts = append(w.starts, time.Now())
+	w.start(t, w.config, w.args...)
+}
+
+// assertOneJobEach checks that each Job was created once. It returns how many
+// Jobs had more than one pod, which is at most cut. The Job controller may
+// repeat the creation of a pod that the killed server did not answer. As
+// Kubernetes documents, a Job may start its program twice, and still has one
+// outcome.
+func (w *world) assertOneJobEach(t *testing.T, cut int) (twice int) {
+	t.Helper()
 	created, pods := plane.Jobs(t, w.Namespace)
-	twice := 0
 	for job, times := range created {
 		assert.Equal(t, 1, times, "Job %s was created more than once", job)
 	}
@@ -89,23 +131,19 @@ func TestSoak(t *testing.T) {
 			twice++
 		}
 	}
-	// The same holds for the Job controller and a pod whose creation the killed
-	// server did not answer. As Kubernetes documents, a Job may start its
-	// program twice, and still has one outcome.
 	assert.LessOrEqual(t, twice, cut, "Jobs with more than one pod")
-	sent, done := map[string]int{}, map[string]int{}
+	return twice
+}
+
+// requestsByKind counts the controller's requests, and those that were done.
+func (w *world) requestsByKind(t *testing.T) (sent, done map[string]int) {
+	t.Helper()
+	sent, done = map[string]int{}, map[string]int{}
 	for _, r := range w.requests(t) {
 		sent[r.Kind()]++
 		if r.Done() {
 			done[r.Kind()]++
 		}
 	}
-	t.Logf("%d runs in %s (%.1f/s) with %d faults; %d Jobs had more than one pod; requests of the controller: %v, and done: %v",
-		n, took.Round(time.Second), float64(n)/took.Seconds(), len(faults), twice, sent, done)
-	assert.InDelta(t, n, done["create jobs"], float64(cut), "one creation a run")
-	assert.InDelta(t, n, done["patch jobs"], float64(cut), "one patch")
-	// After a restart, the cache lacks the Jobs that their TTL has deleted.
-	assert.LessOrEqual(t, sent["get jobs"], sent["create jobs"]-n+cut+n, "a Job is read if its creation finds it, or once after a restart")
-	assert.GreaterOrEqual(t, done["patch agentruns/status"], n-cut, "one status write for a run that was faster than its watch")
-	assert.LessOrEqual(t, done["patch agentruns/status"], 3*n+cut, "two for any other, and three if its Job started late")
+	return sent, done
 }

@@ -31,11 +31,7 @@ import (
 //req:shows J2
 func TestRequestsOfANormalRun(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		ttl     string
-		patches int     // of a run
-		most    float64 // writes of a run, without that of Running
-	}{
+	for name, tc := range map[string]costs{
 		"Released":      {"600", 1, 4.0},
 		"CreatedAsItIs": {"168h", 0, 3.0}, // as long as a Job whose result is not recorded
 	} {
@@ -43,63 +39,20 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			t.Parallel()
 			const runs = 20
 			s := newStage(t)
-			start := func() *rig.Process {
-				return plane.Start(t, s.Stage, suite.Controller{Env: []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + tc.ttl}})
-			}
-			create := func(name string) {
-				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
-				_, err := s.Runs.Create(t.Context(), run, metav1.CreateOptions{})
-				require.NoError(t, err)
-			}
-			released := func() (n int) {
-				list, err := s.Runs.List(t.Context(), metav1.ListOptions{})
-				require.NoError(t, err)
-				jobs, err := s.jobs.List(t.Context(), metav1.ListOptions{})
-				require.NoError(t, err)
-				for _, run := range list.Items {
-					if run.Status.JobRef != nil && run.Status.JobRef.Released {
-						n++
-					}
-				}
-				for _, job := range jobs.Items {
-					if job.Annotations["jobgc.controllerkit.dev/released"] != "" {
-						n++
-					}
-				}
-				return n
-			}
-			p := start()
+			p := s.agent(t, tc.ttl)
 			for i := range runs {
-				create(fmt.Sprintf("run-%02d", i))
+				s.createAgentRun(t, fmt.Sprintf("run-%02d", i))
 			}
-			suite.Eventually(t, "all runs have ended and their Jobs are released", func(context.Context) bool { return released() == runs })
+			all := func(context.Context) bool { return s.released(t) == runs }
+			suite.Eventually(t, "all runs have ended and their Jobs are released", all)
 			require.NoError(t, p.Stop())
-			got := s.audited(t)
-			writes := got["patch agentruns/status"]
-			delete(got, "patch agentruns/status")
-			ran := len(s.sent(t, func(r controlplane.Request) bool {
-				return r.Kind() == "patch agentruns/status" && r.Done() && bytes.Contains(r.Body, []byte(`"phase":"Running"`))
-			}))
-			cost := float64(writes+got["create jobs"]+got["patch jobs"]-ran) / runs
-			t.Logf("gate: %d runs cost %v, and %d status writes, %d of them Running: %.2f writes a run without those", runs, got, writes, ran, cost)
-			assert.LessOrEqual(t, cost, tc.most)
-			for _, verb := range []string{"list", "watch"} { // of the informers
-				assert.LessOrEqual(t, got[verb+" jobs"], 2)
-				delete(got, verb+" jobs")
-				delete(got, verb+" agentruns")
-			}
-			want := map[string]int{"create jobs": runs, "get agentruns": runs}
-			if tc.patches > 0 {
-				want["patch jobs"] = runs
-			}
-			assert.Equal(t, want, got, "no other read, and at most one patch")
-			assert.LessOrEqual(t, ran, runs, "once in a run")
-			assert.GreaterOrEqual(t, writes, runs, "the result; that it runs too, if it still did when the controller looked")
+			writes := s.assertCost(t, runs, tc)
 
 			// A restarted controller finds all of them done, without a request for any.
-			p = start()
-			create("last")
-			suite.Eventually(t, "a run after the others has ended too", func(context.Context) bool { return released() == runs+1 })
+			p = s.agent(t, tc.ttl)
+			s.createAgentRun(t, "last")
+			last := func(context.Context) bool { return s.released(t) == runs+1 }
+			suite.Eventually(t, "a run after the others has ended too", last)
 			require.NoError(t, p.Stop())
 			again := s.audited(t)
 			assert.Equal(t, (runs+1)*tc.patches, again["patch jobs"])
@@ -108,6 +61,75 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			assert.LessOrEqual(t, again["patch agentruns/status"], writes+3)
 		})
 	}
+}
+
+// costs is what runs may cost with a TTL of their Jobs.
+type costs struct {
+	ttl     string
+	patches int     // of a run
+	most    float64 // writes of a run, without that of Running
+}
+
+// assertCost compares the requests about a number of runs with their costs, and
+// returns the number of status writes.
+func (s *stage) assertCost(t *testing.T, runs int, of costs) (writes int) {
+	t.Helper()
+	got := s.audited(t)
+	writes = got["patch agentruns/status"]
+	delete(got, "patch agentruns/status")
+	ran := len(s.sent(t, func(r controlplane.Request) bool {
+		return r.Kind() == "patch agentruns/status" && r.Done() && bytes.Contains(r.Body, []byte(`"phase":"Running"`))
+	}))
+	cost := float64(writes+got["create jobs"]+got["patch jobs"]-ran) / float64(runs)
+	t.Logf("gate: %d runs cost %v, and %d status writes, %d of them Running: %.2f writes a run without those", runs, got, writes, ran, cost)
+	assert.LessOrEqual(t, cost, of.most)
+	for _, verb := range []string{"list", "watch"} { // of the informers
+		assert.LessOrEqual(t, got[verb+" jobs"], 2)
+		delete(got, verb+" jobs")
+		delete(got, verb+" agentruns")
+	}
+	want := map[string]int{"create jobs": runs, "get agentruns": runs}
+	if of.patches > 0 {
+		want["patch jobs"] = runs
+	}
+	assert.Equal(t, want, got, "no other read, and at most one patch")
+	assert.LessOrEqual(t, ran, runs, "once in a run")
+	assert.GreaterOrEqual(t, writes, runs, "the result; that it runs too, if it still did when the controller looked")
+	return writes
+}
+
+// agent starts the example with a TTL of its Jobs.
+func (s *stage) agent(t *testing.T, ttl string) *rig.Process {
+	t.Helper()
+	return plane.Start(t, s.Stage, suite.Controller{Env: []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + ttl}})
+}
+
+func (s *stage) createAgentRun(t *testing.T, name string) {
+	t.Helper()
+	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
+	_, err := s.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// released counts the runs whose Job is released, by the status of the run or
+// by the annotation of the Job.
+func (s *stage) released(t *testing.T) (n int) {
+	t.Helper()
+	list, err := s.Runs.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	jobs, err := s.jobs.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, run := range list.Items {
+		if run.Status.JobRef != nil && run.Status.JobRef.Released {
+			n++
+		}
+	}
+	for _, job := range jobs.Items {
+		if job.Annotations["jobgc.controllerkit.dev/released"] != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // audited counts the requests of the example about the stage's namespace by

@@ -88,14 +88,7 @@ func everything() map[string]string {
 	)
 	for _, i := range instruments {
 		for _, result := range []string{"success", "error", "dropped"} {
-			var labels []string
-			for _, name := range i.Attributes {
-				value := "x"
-				if name == "result" {
-					value = result
-				}
-				labels = append(labels, name, value)
-			}
+			labels := labelsOf(i, result)
 			switch i.Kind {
 			case catalog.Histogram:
 				for _, bound := range []string{"0.1", "1", "+Inf"} {
@@ -111,4 +104,16 @@ func everything() map[string]string {
 		}
 	}
 	return series
+}
+
+// labelsOf returns the labels of an instrument, in pairs of name and value.
+func labelsOf(i catalog.Instrument, result string) (labels []string) {
+	for _, name := range i.Attributes {
+		value := "x"
+		if name == "result" {
+			value = result
+		}
+		labels = append(labels, name, value)
+	}
+	return labels
 }

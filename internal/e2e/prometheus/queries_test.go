@@ -81,18 +81,25 @@ func TestEveryQueryAnswers(t *testing.T) {
 			}
 			require.Equal(t, name != "agentrun", len(want) > 0, "the fault is one")
 			require.EventuallyWithT(t, func(c *assert.CollectT) {
-				var failed []string
-				var errs error
-				for _, q := range queries {
-					if err := answer(t.Context(), server, name, q); err != nil {
-						failed, errs = append(failed, q.Source), errors.Join(errs, fmt.Errorf("%s: %w", q.Source, err))
-					}
-				}
-				assert.Equal(c, want, failed, "%s: %v", f.reason, errs)
+				failed, err := unanswered(t.Context(), server, name, queries)
+				assert.Equal(c, want, failed, "%s: %v", f.reason, err)
 			}, 2*time.Minute, time.Second)
 		})
 	}
 	t.Run("runbooks", func(t *testing.T) { runbookQueries(t, server) })
+}
+
+// unanswered returns the sources of the queries that fail for a job, and why
+// they do.
+func unanswered(ctx context.Context, server *promtest.Server, job string, queries []manifest.Query) (failed []string, errs error) {
+	for _, q := range queries {
+		err := answer(ctx, server, job, q)
+		if err != nil {
+			failed = append(failed, q.Source)
+			errs = errors.Join(errs, fmt.Errorf("%s: %w", q.Source, err))
+		}
+	}
+	return failed, errs
 }
 
 // TestEveryQueryAnswers_OfNativeHistograms: a real Prometheus scrapes native

@@ -102,8 +102,9 @@ func configuration(t *testing.T, jobs []Job) []byte {
 	t.Helper()
 	var scrapes []map[string]any
 	for _, j := range jobs {
-		target := map[string]any{"targets": []string{strings.TrimPrefix(j.URL, "http://")}, "labels": j.Labels}
-		scrapes = append(scrapes, map[string]any{"job_name": j.Name, "static_configs": []map[string]any{target}})
+		address := strings.TrimPrefix(j.URL, "http://")
+		targets := []map[string]any{{"targets": []string{address}, "labels": j.Labels}}
+		scrapes = append(scrapes, map[string]any{"job_name": j.Name, "static_configs": targets})
 	}
 	often := map[string]string{"scrape_interval": "500ms", "scrape_timeout": "500ms"}
 	body, err := json.Marshal(map[string]any{"global": often, "scrape_configs": scrapes})

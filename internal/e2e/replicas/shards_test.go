@@ -93,42 +93,58 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 			t.Skipf("the counters cannot be compared with the audit log: %d requests of %s were not answered in time", n, r.user)
 		}
 	}
-	sum := func(family string, labels map[string]string) (n int) {
-		for _, r := range active {
-			n += r.count(ctx, family, labels)
-		}
-		return n
-	}
-	counted := 0
-	for _, r := range active {
-		suite.Eventually(t, fmt.Sprintf("%s has counted its %d runs", r.user, ends[r.user]), func(ctx context.Context) bool {
-			return r.count(ctx, "controller_runs_total", nil) == ends[r.user]
-		})
-		counted += ends[r.user]
-	}
-	assert.Equal(t, counted, sum("controller_runs_total", nil))
-	failed := slices.DeleteFunc(slices.Clone(runs), func(run v1alpha1.AgentRun) bool { return run.Status.Phase != v1alpha1.Failed })
+	assertCounted(t, active, ends)
 	suite.Eventually(t, "the gauges add up too", func(ctx context.Context) bool {
-		return sum("controller_run_active", nil) == 0 &&
-			sum("controller_objects", map[string]string{"condition": "Degraded", "status": "True"})+
-				sum("controller_objects", map[string]string{"condition": "Ready", "status": "True"}) == len(runs)+waiting*each
+		return sum(ctx, active, "controller_run_active", nil) == 0 &&
+			sum(ctx, active, "controller_objects", map[string]string{"condition": "Degraded", "status": "True"})+
+				sum(ctx, active, "controller_objects", map[string]string{"condition": "Ready", "status": "True"}) == len(runs)+waiting*each
 	})
 	// A failure that a killed process had recorded and not yet reported is lost.
+	failed := slices.DeleteFunc(slices.Clone(runs), func(run v1alpha1.AgentRun) bool {
+		endedByActive := slices.ContainsFunc(active, func(r *replica) bool { return r.user == endedBy[run.Name] })
+		return run.Status.Phase != v1alpha1.Failed || !endedByActive
+	})
 	suite.Eventually(t, "each failure has its Event", func(ctx context.Context) bool {
 		events := failures(ctx, t, byNamespace, byLabel)
-		return !slices.ContainsFunc(failed, func(run v1alpha1.AgentRun) bool {
-			return events[run.Name] == 0 && slices.ContainsFunc(active, func(r *replica) bool { return r.user == endedBy[run.Name] })
-		})
+		return !slices.ContainsFunc(failed, func(run v1alpha1.AgentRun) bool { return events[run.Name] == 0 })
 	})
-	// If the Job is not released yet, the next leader and the replica of another
-	// shard write the Event again. The runs of whole have no other replica.
-	for run, n := range failures(ctx, t, byNamespace, byLabel) {
+	assertFewEvents(t, failures(ctx, t, byNamespace, byLabel), endedBy, whole)
+}
+
+// assertFewEvents checks the number of Events about each failure. If the Job is
+// not released yet, the next leader and the replica of another shard write the
+// Event again. The runs of whole have no other replica.
+func assertFewEvents(t *testing.T, events map[string]int, endedBy map[string]string, whole *replica) {
+	t.Helper()
+	for run, n := range events {
 		most := 1
 		if endedBy[run] != whole.user {
 			most = 2
 		}
 		assert.LessOrEqual(t, n, most, "Events about the end of %s by %s", run, endedBy[run])
 	}
+}
+
+// sum adds up the series of the replicas that have all labels.
+func sum(ctx context.Context, all []*replica, family string, labels map[string]string) (n int) {
+	for _, r := range all {
+		n += r.count(ctx, family, labels)
+	}
+	return n
+}
+
+// assertCounted checks that each replica counts the ends that it recorded, and
+// that no other one does.
+func assertCounted(t *testing.T, all []*replica, ends map[string]int) {
+	t.Helper()
+	counted := 0
+	for _, r := range all {
+		suite.Eventually(t, fmt.Sprintf("%s has counted its %d runs", r.user, ends[r.user]), func(ctx context.Context) bool {
+			return r.count(ctx, "controller_runs_total", nil) == ends[r.user]
+		})
+		counted += ends[r.user]
+	}
+	assert.Equal(t, counted, sum(t.Context(), all, "controller_runs_total", nil))
 }
 
 // pace is the time between two runs of a series.

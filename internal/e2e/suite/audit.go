@@ -45,7 +45,8 @@ func (e *Example) Requests(t *testing.T, of func(controlplane.Request) bool) []c
 func (e *Example) Jobs(t *testing.T, namespace string) (created, pods map[string]int) {
 	t.Helper()
 	created, pods = map[string]int{}, map[string]int{}
-	for _, r := range e.Requests(t, func(r controlplane.Request) bool { return r.For.Namespace == namespace && r.Done() }) {
+	done := func(r controlplane.Request) bool { return r.For.Namespace == namespace && r.Done() }
+	for _, r := range e.Requests(t, done) {
 		switch r.Kind() {
 		case "create jobs":
 			created[r.For.Name]++

@@ -55,7 +55,8 @@ func RaceFlag() string { return fmt.Sprintf("-race=%t", race) }
 func (e *Example) NewStage(t *testing.T, more ...string) *play.Stage {
 	t.Helper()
 	name := strings.Join(append([]string{t.Name()}, more...), "-")
-	stage, err := play.NewStage(e.Config(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(name)))
+	name = strings.NewReplacer("/", "-", "_", "-").Replace(name)
+	stage, err := play.NewStage(e.Config(), strings.ToLower(name))
 	require.NoError(t, err)
 	CreateNamespace(t, stage)
 	return stage
@@ -79,7 +80,9 @@ type Controller struct {
 
 // Run runs the controller for a stage like rig.Start. Its log stays with the
 // control plane's logs if a test fails.
-func (e *Example) Run(ctx context.Context, t *testing.T, stage *play.Stage, c Controller) (*rig.Process, error) {
+func (e *Example) Run(
+	ctx context.Context, t *testing.T, stage *play.Stage, c Controller,
+) (*rig.Process, error) {
 	t.Helper()
 	dir := filepath.Join(e.Dir(), strings.ReplaceAll(t.Name(), "/", "-"), c.Name)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -88,7 +91,8 @@ func (e *Example) Run(ctx context.Context, t *testing.T, stage *play.Stage, c Co
 		kubeconfig = filepath.Join(dir, "kubeconfig")
 		require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, c.User))
 	}
-	return rig.Start(ctx, e.Program, dir, kubeconfig, c.Env, append([]string{"--namespaces=" + stage.Namespace}, c.Args...)...)
+	args := append([]string{"--namespaces=" + stage.Namespace}, c.Args...)
+	return rig.Start(ctx, e.Program, dir, kubeconfig, c.Env, args...)
 }
 
 // Start runs the controller for a stage until the test ends.

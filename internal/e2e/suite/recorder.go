@@ -72,8 +72,27 @@ func (r *Recorder) note(was, is any) {
 	defer r.mu.Unlock()
 	r.versions++
 	breach := func(format string, args ...any) {
-		r.breaches = append(r.breaches, fmt.Sprintf("%T %s (version %s): ", is, object.GetName(), object.GetResourceVersion())+fmt.Sprintf(format, args...))
+		where := fmt.Sprintf("%T %s (version %s): ", is, object.GetName(), object.GetResourceVersion())
+		r.breaches = append(r.breaches, where+fmt.Sprintf(format, args...))
 	}
+	r.noteSecrets(is, breach)
+	switch is := is.(type) {
+	case *v1alpha1.AgentRun:
+		before, ok := was.(*v1alpha1.AgentRun)
+		if !ok || before.UID != is.UID {
+			before = new(v1alpha1.AgentRun)
+		}
+		r.noteRun(before, is, breach)
+	case *batchv1.Job:
+		r.noteJob(is, breach)
+	}
+}
+
+// A report records a breach of the contract by one version.
+type report func(format string, args ...any)
+
+// noteSecrets reports each secret in an object.
+func (r *Recorder) noteSecrets(is any, breach report) {
 	text, err := json.Marshal(is)
 	if err != nil {
 		breach("%v", err)
@@ -83,38 +102,39 @@ func (r *Recorder) note(was, is any) {
 			breach("it holds a secret: %s", text)
 		}
 	}
-	switch is := is.(type) {
-	case *v1alpha1.AgentRun:
-		before, ok := was.(*v1alpha1.AgentRun)
-		if !ok || before.UID != is.UID {
-			before = new(v1alpha1.AgentRun)
-		}
-		for _, broken := range statustest.Check(before.Status.Stamp, is.Status.Stamp, is.Generation) {
-			breach("%v", broken)
-		}
-		run := r.run(is.UID)
-		run.Phase, run.Reason = is.Status.Phase, is.Status.Reason
-		if run.Outcome != "" && run.Phase != run.Outcome {
-			breach("it ended as %s, and is %s now", run.Outcome, run.Phase)
-		} else if Ended(is) {
-			run.Outcome = run.Phase
-		}
-	case *batchv1.Job:
-		owner := metav1.GetControllerOf(is)
-		if owner == nil {
-			return
-		}
-		run := r.run(owner.UID)
-		if !slices.Contains(run.Jobs, is.UID) {
-			run.Jobs = append(run.Jobs, is.UID)
-		}
-		if len(run.Jobs) > 1 {
-			breach("it is not the only Job of run %s", owner.Name)
-		}
-		for _, c := range is.Status.Conditions {
-			if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-				run.End = string(c.Type)
-			}
+}
+
+// noteRun records a version of a run.
+func (r *Recorder) noteRun(before, is *v1alpha1.AgentRun, breach report) {
+	for _, broken := range statustest.Check(before.Status.Stamp, is.Status.Stamp, is.Generation) {
+		breach("%v", broken)
+	}
+	run := r.run(is.UID)
+	run.Phase, run.Reason = is.Status.Phase, is.Status.Reason
+	if run.Outcome != "" && run.Phase != run.Outcome {
+		breach("it ended as %s, and is %s now", run.Outcome, run.Phase)
+	} else if Ended(is) {
+		run.Outcome = run.Phase
+	}
+}
+
+// noteJob records a version of the Job of a run.
+func (r *Recorder) noteJob(is *batchv1.Job, breach report) {
+	owner := metav1.GetControllerOf(is)
+	if owner == nil {
+		return
+	}
+	run := r.run(owner.UID)
+	if !slices.Contains(run.Jobs, is.UID) {
+		run.Jobs = append(run.Jobs, is.UID)
+	}
+	if len(run.Jobs) > 1 {
+		breach("it is not the only Job of run %s", owner.Name)
+	}
+	for _, c := range is.Status.Conditions {
+		ends := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+		if ends && c.Status == corev1.ConditionTrue {
+			run.End = string(c.Type)
 		}
 	}
 }

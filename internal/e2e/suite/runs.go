@@ -73,7 +73,8 @@ func AllEnded(t *testing.T, stage *play.Stage, n int) (runs []v1alpha1.AgentRun)
 		runs, left = list.Items, nil
 		for _, run := range runs {
 			if !Ended(&run) {
-				left = append(left, fmt.Sprintf("%s %s/%s %s", run.Name, run.Status.Phase, run.Status.Reason, run.Status.Message))
+				st := run.Status
+				left = append(left, fmt.Sprintf("%s %s/%s %s", run.Name, st.Phase, st.Reason, st.Message))
 			}
 		}
 		return len(runs) == n && len(left) == 0
@@ -98,15 +99,23 @@ func AssertEnded(t *testing.T, run *v1alpha1.AgentRun) {
 	assert.Equal(t, run.Generation, st.ObservedGeneration, "%s: observedGeneration", run.Name)
 	require.NotNil(t, st.UpdatedAt, "%s: updatedAt", run.Name)
 	require.NotNil(t, st.FinishedAt, "%s: finishedAt", run.Name)
-	assert.False(t, st.UpdatedAt.Before(st.FinishedAt), "%s: updatedAt %s is before finishedAt %s", run.Name, st.UpdatedAt, st.FinishedAt)
+	assert.False(t, st.UpdatedAt.Before(st.FinishedAt),
+		"%s: updatedAt %s is before finishedAt %s", run.Name, st.UpdatedAt, st.FinishedAt)
 	if st.StartedAt != nil {
-		assert.False(t, st.FinishedAt.Before(st.StartedAt), "%s: finishedAt %s is before startedAt %s", run.Name, st.FinishedAt, st.StartedAt)
+		assert.False(t, st.FinishedAt.Before(st.StartedAt),
+			"%s: finishedAt %s is before startedAt %s", run.Name, st.FinishedAt, st.StartedAt)
 	}
 	if st.Phase == v1alpha1.Succeeded {
 		assert.NotNil(t, st.StartedAt, "%s: a run that succeeded had started", run.Name)
 	}
-	for condition, is := range map[string]bool{"Ready": st.Phase == v1alpha1.Succeeded, "Degraded": st.Phase == v1alpha1.Failed, "Progressing": false} {
-		assert.Equal(t, is, apimeta.IsStatusConditionTrue(st.Conditions, condition), "%s: condition %s", run.Name, condition)
+	want := map[string]bool{
+		"Ready":       st.Phase == v1alpha1.Succeeded,
+		"Degraded":    st.Phase == v1alpha1.Failed,
+		"Progressing": false,
+	}
+	for condition, is := range want {
+		got := apimeta.IsStatusConditionTrue(st.Conditions, condition)
+		assert.Equal(t, is, got, "%s: condition %s", run.Name, condition)
 	}
 	for _, c := range st.Conditions {
 		assert.Equal(t, run.Generation, c.ObservedGeneration, "%s: condition %s", run.Name, c.Type)

@@ -14,10 +14,13 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
+// Prepare installs what the tests of a package need on a new control plane.
+type Prepare func(context.Context, *controlplane.ControlPlane) error
+
 // Main starts a control plane, passes it to prepare, runs the tests and stops
 // the control plane. It returns the code for os.Exit. If something other than a
 // test failed, the code is 1 and a log line begins with name.
-func Main(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) int {
+func Main(m *testing.M, name string, opts controlplane.Options, prepare Prepare) int {
 	code, err := run(m, opts, prepare)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -26,8 +29,8 @@ func Main(m *testing.M, name string, opts controlplane.Options, prepare func(con
 	return code
 }
 
-func run(m *testing.M, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the root context of all tests
+func run(m *testing.M, opts controlplane.Options, prepare Prepare) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the root of all tests
 	defer cancel()
 	opts.Log = os.Stderr
 	plane, err := controlplane.Start(ctx, opts)

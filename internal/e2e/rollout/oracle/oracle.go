@@ -33,8 +33,9 @@ type Verdict struct {
 // Start runs the program until the test ends.
 func Start(t *testing.T, program string) *Oracle {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program) // ends when its input does
-	cmd.Env = append(os.Environ(), "GOGC=400")                              // it is small, and asked 100,000 times
+	// It ends when its input does. It is small, and asked 100,000 times.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program)
+	cmd.Env = append(os.Environ(), "GOGC=400")
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
