@@ -57,34 +57,46 @@ func TestNothingIsKeptOrLeftRunning(t *testing.T) {
 
 func (p parsed) calm(t *testing.T, d ast.Decl) {
 	t.Helper()
-	where := func(n ast.Node) string { return p.fset.Position(n.Pos()).String() }
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		// These block until their goroutines have ended. So does clean, unless the
-		// caller's redactor hangs, which nothing can end.
-		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "write", "clean"}, d.Name.Name)
-		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: a Must function panics; return an error", where(d))
-		ast.Inspect(d, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				assert.True(t, starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", where(n))
-			case *ast.CallExpr:
-				method, ok := n.Fun.(*ast.SelectorExpr)
-				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", where(n))
-			}
-			return true
-		})
+		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: a Must function panics; return an error", p.where(d))
+		p.waits(t, d)
 	case *ast.GenDecl:
-		if d.Tok != token.VAR || isFile(d) {
-			return
+		if d.Tok == token.VAR && !isFile(d) {
+			p.keepsNothing(t, d)
 		}
-		for _, s := range d.Specs {
-			if isOnce(s.(*ast.ValueSpec)) {
-				continue
-			}
-			for _, name := range s.(*ast.ValueSpec).Names {
-				assert.True(t, strings.HasPrefix(name.Name, "Err") || name.Name == "_", "%s: var %s: a package keeps no state", where(s), name.Name)
-			}
+	}
+}
+
+func (p parsed) where(n ast.Node) string { return p.fset.Position(n.Pos()).String() }
+
+// waits checks that the goroutines of a function end with its call.
+func (p parsed) waits(t *testing.T, d *ast.FuncDecl) {
+	t.Helper()
+	// These block until their goroutines have ended. So does clean, unless the
+	// caller's redactor hangs, which nothing can end.
+	starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "write", "clean"}, d.Name.Name)
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			assert.True(t, starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", p.where(n))
+		case *ast.CallExpr:
+			method, ok := n.Fun.(*ast.SelectorExpr)
+			assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", p.where(n))
+		}
+		return true
+	})
+}
+
+// keepsNothing checks that each variable is an error or a constant.
+func (p parsed) keepsNothing(t *testing.T, d *ast.GenDecl) {
+	t.Helper()
+	for _, s := range d.Specs {
+		if isOnce(s.(*ast.ValueSpec)) {
+			continue
+		}
+		for _, name := range s.(*ast.ValueSpec).Names {
+			assert.True(t, strings.HasPrefix(name.Name, "Err") || name.Name == "_", "%s: var %s: a package keeps no state", p.where(s), name.Name)
 		}
 	}
 }
@@ -131,18 +143,7 @@ func TestWhatIsExportedRunsInAnExample(t *testing.T) {
 		src := parse(t, p)
 		d, err := doc.NewFromFiles(src.fset, src.code, p.ImportPath)
 		require.NoError(t, err)
-		used := map[string]bool{}
-		for _, e := range doc.Examples(src.tests...) {
-			if e.Output == "" {
-				continue
-			}
-			ast.Inspect(e.Code, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok {
-					used[s.Sel.Name] = true
-				}
-				return true
-			})
-		}
+		used := src.usedInExamples()
 		funcs := slices.Clone(d.Funcs)
 		for _, typ := range d.Types {
 			funcs = append(funcs, typ.Funcs...)
@@ -154,4 +155,21 @@ func TestWhatIsExportedRunsInAnExample(t *testing.T) {
 			assert.True(t, used[f.Name] || isTest(f), "no Example with output calls %s.%s; write one", p.name(), f.Name)
 		}
 	}
+}
+
+// usedInExamples returns the names that Examples with output select.
+func (p parsed) usedInExamples() map[string]bool {
+	used := map[string]bool{}
+	for _, e := range doc.Examples(p.tests...) {
+		if e.Output == "" {
+			continue
+		}
+		ast.Inspect(e.Code, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				used[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	return used
 }

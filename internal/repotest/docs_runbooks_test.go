@@ -93,23 +93,7 @@ func TestRunbooksOfTheReasons(t *testing.T) {
 //
 //req:shows O4
 func TestRunbookOfTheSwitches(t *testing.T) {
-	known := map[string]bool{}
-	variable := regexp.MustCompile(`"((?:JANGAR|AGENTS)_[A-Z_]+|POD_NAME)"`)
-	for name, body := range tracked(t, "events/*.go", "jobgc/*.go", "rollout/*.go") {
-		if !strings.HasSuffix(name, "_test.go") {
-			for _, m := range variable.FindAllSubmatch(body, -1) {
-				known[string(m[1])] = true
-			}
-		}
-	}
-	for _, body := range tracked(t, "examples/agentrun/*.go") {
-		for _, m := range regexp.MustCompile(`flags\.\w+Var\(&[\w.]+, "([\w-]+)"`).FindAllSubmatch(body, -1) {
-			known["--"+string(m[1])] = true
-		}
-		for _, m := range regexp.MustCompile(`(?m)^  ([A-Z][A-Z_]+)$`).FindAllSubmatch(body, -1) {
-			known[string(m[1])] = true
-		}
-	}
+	known := settings(t)
 	require.Greater(t, len(known), 20, "this test no longer finds the settings; fix its patterns")
 
 	headings := map[string]bool{}
@@ -128,6 +112,29 @@ func TestRunbookOfTheSwitches(t *testing.T) {
 	}
 }
 
+// settings returns the flags and variables of the example and of the packages.
+func settings(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	variable := regexp.MustCompile(`"((?:JANGAR|AGENTS)_[A-Z_]+|POD_NAME)"`)
+	for name, body := range tracked(t, "events/*.go", "jobgc/*.go", "rollout/*.go") {
+		if !strings.HasSuffix(name, "_test.go") {
+			for _, m := range variable.FindAllSubmatch(body, -1) {
+				known[string(m[1])] = true
+			}
+		}
+	}
+	for _, body := range tracked(t, "examples/agentrun/*.go") {
+		for _, m := range regexp.MustCompile(`flags\.\w+Var\(&[\w.]+, "([\w-]+)"`).FindAllSubmatch(body, -1) {
+			known["--"+string(m[1])] = true
+		}
+		for _, m := range regexp.MustCompile(`(?m)^  ([A-Z][A-Z_]+)$`).FindAllSubmatch(body, -1) {
+			known[string(m[1])] = true
+		}
+	}
+	return known
+}
+
 // TestRunbooksNameWhatExists: every metric is in the catalog, and README sets
 // every variable of a command.
 //
@@ -140,13 +147,7 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 	readme := read(t, runbooks+"README.md")
 	for name, body := range tracked(t, "examples/operate/runbooks/*.md", "examples/operate/metrics.md") {
 		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
-			_, ok := metrics[m]
-			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-				if base, cut := strings.CutSuffix(m, suffix); cut {
-					ok = ok || metrics[base].Kind == catalog.Histogram
-				}
-			}
-			assert.True(t, ok || m == "controller_", "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
+			assert.True(t, isSeries(metrics, m) || m == "controller_", "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
 		}
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
 			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
@@ -154,6 +155,19 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isSeries reports whether a name is that of a metric, or of a series of a
+// histogram.
+func isSeries(metrics map[string]catalog.Instrument, name string) bool {
+	_, ok := metrics[name]
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		base, cut := strings.CutSuffix(name, suffix)
+		if cut && metrics[base].Kind == catalog.Histogram {
+			ok = true
+		}
+	}
+	return ok
 }
 
 // TestRunbooks_KeepInstallationsApart: each query of a runbook groups by the

@@ -19,7 +19,8 @@ func main() {
 	tests := flag.Bool("tests", false, "check the tests of the packages too")
 	flag.Parse()
 	all, err := packages.Load(&packages.Config{
-		Mode:  packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
+			packages.NeedImports | packages.NeedDeps | packages.NeedTypes,
 		Tests: *tests,
 		Env:   append(os.Environ(), "CGO_ENABLED=0"),
 	}, flag.Args()...)

@@ -39,7 +39,8 @@ func main() {
 func run() error {
 	dir := flag.String("dir", "", "the folder of the package")
 	files := flag.String("files", "", "the files of the core, with commas")
-	runs := flag.String("runs", "", "patterns of tests, with commas: each tries what the one before has missed")
+	runs := flag.String("runs", "",
+		"patterns of tests, with commas: each tries what the one before has missed")
 	known := flag.String("survivors", "", "the list of the changes that may survive, with reasons")
 	only := flag.String("only", "", "a pattern of the changes to try; empty for all")
 	every := flag.Int("every", 1, "try each nth change")
