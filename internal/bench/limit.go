@@ -34,7 +34,8 @@ func parseLimit(s string) (limit, error) {
 func parseOne(s string) (limit, error) {
 	op, number, ok := strings.Cut(s, " ")
 	if !ok || (op != "<=" && op != "=") {
-		return limit{}, fmt.Errorf("bench: limit %q: want \"<=\" or \"=\", a space and a number, with an x at its end for a ratio", s)
+		const want = `want "<=" or "=", a space and a number, with an x at its end for a ratio`
+		return limit{}, fmt.Errorf("bench: limit %q: %s", s, want)
 	}
 	number, ratio := strings.CutSuffix(number, "x")
 	bound, err := strconv.ParseFloat(number, 64)

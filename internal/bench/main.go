@@ -103,7 +103,8 @@ func (r Row) String() string {
 	if r.Peer == None {
 		return fmt.Sprintf("%s %s: %s is %s; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Gate)
 	}
-	return fmt.Sprintf("%s %s: %s is %s, of %s %s: %sx; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate)
+	return fmt.Sprintf("%s %s: %s is %s, of %s %s: %sx; wanted %s",
+		r.Pass, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate)
 }
 
 // versions returns the linked versions of the peers.

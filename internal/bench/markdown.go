@@ -11,15 +11,18 @@ import (
 )
 
 // preface is the head of RESULTS.md.
-const preface = `# controllerkit and its peers
-
-Measured by ` + "`make bench`" + ` (one package: ` + "`make bench GROUP=status`" + `), which writes this page and the same rows to results.tsv.
-The library and its peers are measured alternately in one process. Times are medians of CPU time without the garbage collector's;
-the bytes show its share. On another machine the ratios stay closer to these than the times. Allocations, bytes and requests are
-exact counts. A ratio of 0.1x is a tenth of the peer's number. The ratio of a time is the median of the ratios of all rounds, because
-a machine may change its speed between two rounds. The command fails if a gate fails. The folder of each group has the code of its
-peers, and the reasons for it.
-`
+const preface = "# controllerkit and its peers\n\n" +
+	"Measured by `make bench` (one package: `make bench GROUP=status`), which writes this page " +
+	"and the same rows to results.tsv.\n" +
+	"The library and its peers are measured alternately in one process. " +
+	"Times are medians of CPU time without the garbage collector's;\n" +
+	"the bytes show its share. On another machine the ratios stay closer to these than the times. " +
+	"Allocations, bytes and requests are\n" +
+	"exact counts. A ratio of 0.1x is a tenth of the peer's number. " +
+	"The ratio of a time is the median of the ratios of all rounds, because\n" +
+	"a machine may change its speed between two rounds. The command fails if a gate fails. " +
+	"The folder of each group has the code of its\n" +
+	"peers, and the reasons for it.\n"
 
 // heading begins the section of a package.
 const heading = "\n## "
@@ -31,7 +34,8 @@ func Section(about []string, rows []Row) string {
 	for _, line := range about {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString("\n| measure | unit | controllerkit | peer | peer's | ratio | gate | |\n|---|---|---:|---|---:|---:|---|---|\n")
+	b.WriteString("\n| measure | unit | controllerkit | peer | peer's | ratio | gate | |\n" +
+		"|---|---|---:|---|---:|---:|---|---|\n")
 	var last Row
 	for _, r := range rows {
 		shown := r
@@ -46,7 +50,8 @@ func Section(about []string, rows []Row) string {
 			shown.Ratio += "x"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			shown.Measure, shown.Unit, shown.Ours, shown.Peer, shown.PeerValue, shown.Ratio, shown.Gate, shown.Pass)
+			shown.Measure, shown.Unit, shown.Ours, shown.Peer,
+			shown.PeerValue, shown.Ratio, shown.Gate, shown.Pass)
 	}
 	return b.String()
 }

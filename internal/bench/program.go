@@ -29,7 +29,9 @@ func TestGroup(ctx context.Context, folder string) error {
 // RunGroup builds the program of the group in a folder and runs the measures
 // whose names contain only. The program's stderr goes to this process's stderr,
 // and env is added to its environment.
-func RunGroup(ctx context.Context, folder string, rounds int, only string, env ...string) (r Report, err error) {
+func RunGroup(
+	ctx context.Context, folder string, rounds int, only string, env ...string,
+) (r Report, err error) {
 	tmp, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return r, err

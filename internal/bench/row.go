@@ -72,23 +72,15 @@ func (s Sample) ratio(peer int) float64 {
 // one for the library's number if there is no peer, or a gate on that number. A
 // gate without a row is an error.
 func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
-	limits := map[[2]string]string{}
-	for _, g := range m.Gates {
-		key := [2]string{g.Unit, g.Peer}
-		if limits[key] != "" {
-			return nil, fmt.Errorf("bench: %s: two gates on %s of %q", m.Name, g.Unit, g.Peer)
-		}
-		limits[key] = g.Limit
+	limits, err := m.limits()
+	if err != nil {
+		return nil, err
 	}
 	var rows []Row
 	for _, s := range samples {
 		own := limits[[2]string{s.Unit, ""}]
 		if own != "" || len(m.Peers) == 0 {
-			ours := s.Ours
-			if strings.HasPrefix(own, "=") {
-				ours = max(ours, s.Most)
-			}
-			row, err := line(pkg, m.Name, s.Unit, own, ours, None, 0, 0)
+			row, err := line(pkg, m.Name, s.Unit, own, s.under(own), None, 0, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -96,7 +88,8 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 		}
 		delete(limits, [2]string{s.Unit, ""})
 		for i, p := range m.Peers {
-			row, err := line(pkg, m.Name, s.Unit, limits[[2]string{s.Unit, p.Name}], s.Ours, p.Name, s.Peers[i], s.ratio(i))
+			gate := limits[[2]string{s.Unit, p.Name}]
+			row, err := line(pkg, m.Name, s.Unit, gate, s.Ours, p.Name, s.Peers[i], s.ratio(i))
 			if err != nil {
 				return nil, err
 			}
@@ -108,6 +101,28 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 		return nil, fmt.Errorf("bench: %s: the gate on %s of %q fits no row", m.Name, key[0], key[1])
 	}
 	return rows, nil
+}
+
+// limits returns the limits of the gates by unit and peer.
+func (m Measure) limits() (map[[2]string]string, error) {
+	limits := map[[2]string]string{}
+	for _, g := range m.Gates {
+		key := [2]string{g.Unit, g.Peer}
+		if limits[key] != "" {
+			return nil, fmt.Errorf("bench: %s: two gates on %s of %q", m.Name, g.Unit, g.Peer)
+		}
+		limits[key] = g.Limit
+	}
+	return limits, nil
+}
+
+// under returns the library's number for a limit. An exact limit applies to the
+// highest number of all rounds.
+func (s Sample) under(limit string) float64 {
+	if strings.HasPrefix(limit, "=") {
+		return max(s.Ours, s.Most)
+	}
+	return s.Ours
 }
 
 func line(pkg, measure, unit, gate string, ours float64, peer string, theirs, ratio float64) (Row, error) {

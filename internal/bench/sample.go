@@ -98,7 +98,8 @@ func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 	out := Sample{Unit: m.Unit, Ours: median(values[0]), Most: slices.Max(values[0])}
 	for i, v := range values {
 		out.Figures = append(out.Figures, Figure{
-			Measure: m.Name, Unit: m.Unit, Subject: subjects[i].Name, Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
+			Measure: m.Name, Unit: m.Unit, Subject: subjects[i].Name,
+			Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
 		})
 		if i > 0 {
 			out.Peers = append(out.Peers, median(v))

@@ -64,8 +64,10 @@ func About(reports []Report) []string {
 	if reports[0].Note != "" {
 		how = reports[0].Note
 	}
+	today := time.Now().UTC().Format(time.DateOnly)
 	lines := []string{
-		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), took.Seconds(), how),
+		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.",
+			processor(), runtime.NumCPU(), runtime.Version(), today, took.Seconds(), how),
 		"Peers: " + cmp.Or(strings.Join(peers, ", "), "none") + ".",
 	}
 	for _, r := range reports {

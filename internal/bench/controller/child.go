@@ -47,15 +47,22 @@ var listening = regexp.MustCompile(`"address":"([^"]+)"`)
 // ours is the example, which serves its readiness. The baseline logs a line.
 func ours(program string) kind {
 	return kind{"ours", program, func(namespace, kubeconfig string) []string {
-		return []string{"--kubeconfig=" + kubeconfig, "--namespaces=" + namespace, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
+		return []string{
+			"--kubeconfig=" + kubeconfig, "--namespaces=" + namespace,
+			"--metrics-bind-address=127.0.0.1:0", "--log-format=json",
+		}
 	}, func(namespace string) []string {
-		return []string{"--leader-elect", "--leader-elect-lease-name=" + leaseName, "--leader-elect-lease-namespace=" + namespace}
+		return []string{
+			"--leader-elect",
+			"--leader-elect-lease-name=" + leaseName, "--leader-elect-lease-namespace=" + namespace,
+		}
 	}, func(log string) bool {
 		m := listening.FindStringSubmatch(log)
 		if m == nil {
 			return false
 		}
-		resp, err := (&http.Client{Timeout: 2 * time.Second}).Get("http://" + m[1] + "/readyz") //nolint:noctx // it has a timeout
+		probe := &http.Client{Timeout: 2 * time.Second}
+		resp, err := probe.Get("http://" + m[1] + "/readyz") //nolint:noctx // it has a timeout
 		if err != nil {
 			return false
 		}
@@ -68,12 +75,18 @@ func ours(program string) kind {
 func plain(name, program string, flags ...string) kind {
 	return kind{name, program, func(namespace, kubeconfig string) []string {
 		return append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}, flags...)
-	}, func(string) []string { return []string{"--leader-elect"} }, func(log string) bool { return strings.Contains(log, "ready\n") }}
+	}, func(string) []string {
+		return []string{"--leader-elect"}
+	}, func(log string) bool {
+		return strings.Contains(log, "ready\n")
+	}}
 }
 
 // start starts a controller and returns when it works or, as one of several
 // replicas, waits for the lease.
-func (k kind) start(ctx context.Context, dir, namespace, kubeconfig, name string, elect bool) (*child, error) {
+func (k kind) start(
+	ctx context.Context, dir, namespace, kubeconfig, name string, elect bool,
+) (*child, error) {
 	c := &child{log: filepath.Join(dir, namespace+"-"+name+".log"), ended: make(chan ending, 1)}
 	out, err := os.Create(c.log) // a new file for each run, because ready reads it from the start
 	if err != nil {
@@ -138,7 +151,8 @@ func (c *child) end(signal syscall.Signal) (cost, error) {
 	case <-time.After(40 * time.Second):
 		_ = c.cmd.Process.Kill()
 		<-c.ended
-		return cost{}, errors.New("the controller did not end within 40 seconds of SIGTERM; its log is " + c.log)
+		message := "the controller did not end within 40 seconds of SIGTERM; its log is "
+		return cost{}, errors.New(message + c.log)
 	}
 	state := c.cmd.ProcessState
 	return cost{state.UserTime() + state.SystemTime(), peak}, nil

@@ -93,11 +93,19 @@ func (c *child) settled(ctx context.Context) error {
 func (w *world) fillEnded(ctx context.Context, n int) error {
 	at := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	var conditions []metav1.Condition
-	for kind, truth := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Progressing": metav1.ConditionFalse, "Degraded": metav1.ConditionTrue} {
-		conditions = append(conditions, metav1.Condition{Type: kind, Status: truth, Reason: "InvalidSpec", Message: "spec.image: refused", ObservedGeneration: 1, LastTransitionTime: at})
+	const reason, message = "InvalidSpec", "spec.image: refused"
+	for kind, truth := range map[string]metav1.ConditionStatus{
+		"Ready":       metav1.ConditionFalse,
+		"Progressing": metav1.ConditionFalse,
+		"Degraded":    metav1.ConditionTrue,
+	} {
+		conditions = append(conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: reason, Message: message,
+			ObservedGeneration: 1, LastTransitionTime: at,
+		})
 	}
 	var st v1alpha1.AgentRunStatus
-	st.Phase, st.Reason, st.Message, st.Conditions = v1alpha1.Failed, "InvalidSpec", "spec.image: refused", conditions
+	st.Phase, st.Reason, st.Message, st.Conditions = v1alpha1.Failed, reason, message, conditions
 	st.ObservedGeneration, st.UpdatedAt, st.FinishedAt = 1, &at, &at
 	patch, err := json.Marshal(map[string]any{"status": st})
 	if err != nil {
@@ -146,8 +154,9 @@ func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
 		m.Ours, m.Peers = subjects(rests, of)
 		return m
 	}
+	none := bench.Gate{Unit: bench.Requests, Limit: "= 0"}
 	return []bench.Measure{
-		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, bench.Gate{Unit: bench.Requests, Limit: "= 0"}),
+		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, none),
 		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
 		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
 		measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident }),

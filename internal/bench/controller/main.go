@@ -67,9 +67,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "controller:", err)
 		os.Exit(2)
 	}
+	const module = "sigs.k8s.io/controller-runtime"
 	bench.Main(bench.Group{
 		Package:  "controller",
-		Peers:    []bench.Peer{{Name: usual, Module: "sigs.k8s.io/controller-runtime"}, {Name: careful, Module: "sigs.k8s.io/controller-runtime"}},
+		Peers:    []bench.Peer{{Name: usual, Module: module}, {Name: careful, Module: module}},
 		Measures: func(ctx context.Context) ([]bench.Measure, error) { return measures(ctx, s, rounds[0]) },
 		Note:     note(rounds[0]),
 		Remark:   targets,
@@ -91,7 +92,11 @@ func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error
 	var all []bench.Measure
 	for _, n := range runs {
 		for _, l := range []load{
-			{runs: n}, {runs: n, kept: true}, {runs: n, fault: theAPIServer}, {runs: n, fault: theController}, {runs: n, fault: theLeader},
+			{runs: n},
+			{runs: n, kept: true},
+			{runs: n, fault: theAPIServer},
+			{runs: n, fault: theController},
+			{runs: n, fault: theLeader},
 		} {
 			all = append(all, s.underLoad(ctx, l, rounds)...)
 		}
@@ -103,17 +108,21 @@ func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error
 }
 
 // targets says what the example is held to, and why it may miss that.
-const targets = `Targets: at most 1.0x of the writes, CPU time and memory of the careful controller, and 1.05x of its requests.
-The example reads each run live before it creates the Job, so that a stale replica creates none. That costs one request
-a run and its CPU time. Its first status write waits until the Job has started, for at most two seconds. The others
-write that the Job exists, and later that it runs.`
+const targets = "Targets: at most 1.0x of the writes, CPU time and memory of the careful controller, " +
+	"and 1.05x of its requests.\n" +
+	"The example reads each run live before it creates the Job, so that a stale replica creates none. " +
+	"That costs one request\n" +
+	"a run and its CPU time. Its first status write waits until the Job has started, " +
+	"for at most two seconds. The others\n" +
+	"write that the Job exists, and later that it runs."
 
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
 func note(rounds int) string {
 	how := "each controller in a separate process, measured once, on the same control plane"
 	if rounds > 1 {
-		how = fmt.Sprintf("each controller in a separate process, on the same control plane; medians of %d rounds, taken alternately, idle runs once", rounds)
+		how = fmt.Sprintf("each controller in a separate process, on the same control plane; "+
+			"medians of %d rounds, taken alternately, idle runs once", rounds)
 	}
 	load, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -132,7 +141,8 @@ func numbers(name, otherwise string) (all []int, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(item))
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%s: %q is not accepted; want whole numbers above 0, separated by commas", name, text)
+			const refused = "%s: %q is not accepted; want whole numbers above 0, separated by commas"
+			return nil, fmt.Errorf(refused, name, text)
 		}
 		all = append(all, n)
 	}

@@ -29,7 +29,9 @@ func (m *memory[T]) of(round int) (T, error) {
 
 // subjects returns the controllers as the subjects of a measure. The n-th call
 // of one returns the number of its n-th round.
-func subjects[T any](each [controllers]*memory[T], of func(T) float64) (ours bench.Subject, peers []bench.Subject) {
+func subjects[T any](
+	each [controllers]*memory[T], of func(T) float64,
+) (ours bench.Subject, peers []bench.Subject) {
 	var all [controllers]bench.Subject
 	for i, c := range each {
 		round := -1
@@ -68,25 +70,32 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) []bench.Measu
 	if l.fault == theController || l.fault == theLeader {
 		told = nil // Events that were queued in a killed process are lost
 	}
+	silent := func(a *account) float64 { return float64(a.silent) }
 	all := []bench.Measure{
 		measure("outcomes wrong", "runs", func(a *account) float64 { return float64(a.wrong) }, none),
 		measure("outcomes missing", "runs", func(a *account) float64 { return float64(a.missing) }, none),
 		measure("results lost", "runs", func(a *account) float64 { return float64(a.wrong + a.missing) }),
 		measure("run more than once", "runs", func(a *account) float64 { return float64(a.doubled) }, none),
-		measure("failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, told...),
+		measure("failures without an event", "runs", silent, told...),
 		measure("events written", "events", func(a *account) float64 { return float64(a.events) }),
 		measure("until all had finished", "s", func(a *account) float64 { return a.finished.Seconds() }),
 		measure("CPU time", "s", func(a *account) float64 { return a.cpu.Seconds() }),
 		measure("peak memory", "MiB", func(a *account) float64 { return a.peak }),
 	}
 	if l.fault == theLeader {
-		all = append(all, measure("takeover, until the other's first write", "s", func(a *account) float64 { return a.takeover.Seconds() }))
+		takeover := func(a *account) float64 { return a.takeover.Seconds() }
+		all = append(all, measure("takeover, until the other's first write", "s", takeover))
 	}
-	for _, verb := range []string{"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete"} {
-		all = append(all, measure("requests, "+verb, bench.Requests, func(a *account) float64 { return float64(a.verbs[verb]) }))
+	for _, verb := range []string{
+		"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete",
+	} {
+		count := func(a *account) float64 { return float64(a.verbs[verb]) }
+		all = append(all, measure("requests, "+verb, bench.Requests, count))
 	}
+	requests := func(a *account) float64 { return float64(a.verbs["all"]) / float64(l.runs) }
+	writes := func(a *account) float64 { return float64(a.verbs["writes"]) / float64(l.runs) }
 	return append(all,
-		measure("requests a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["all"]) / float64(l.runs) }),
-		measure("writes a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["writes"]) / float64(l.runs) }),
+		measure("requests a run", bench.Requests, requests),
+		measure("writes a run", bench.Requests, writes),
 	)
 }

@@ -20,27 +20,32 @@ import (
 func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.AgentRun, error) {
 	for {
 		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-		if err == nil {
-			done := 0
-			for _, run := range list.Items {
-				if run.Status.Phase.Progress() == status.Done {
-					done++
-				}
-			}
-			if done >= n || time.Now().After(latest) {
-				return list.Items, nil
-			}
+		if err == nil && (terminal(list.Items) >= n || time.Now().After(latest)) {
+			return list.Items, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2) // a list of thousands loads the server
+		// A list of thousands loads the server.
+		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2)
 	}
+}
+
+// terminal counts the runs that have ended.
+func terminal(runs []v1alpha1.AgentRun) (n int) {
+	for _, run := range runs {
+		if run.Status.Phase.Progress() == status.Done {
+			n++
+		}
+	}
+	return n
 }
 
 // told waits until all failed runs have an Event or the deadline passes, and
 // returns how many have none.
-func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.Time) (silent int, err error) {
+func (w *world) told(
+	ctx context.Context, runs []v1alpha1.AgentRun, latest time.Time,
+) (silent int, err error) {
 	for {
 		events, err := w.Kube.EventsV1().Events(w.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {

@@ -54,7 +54,8 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "bench-controller-"); err != nil {
 		return err
 	}
-	if s.plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, AuditPolicy: auditPolicy}); err != nil {
+	s.plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, AuditPolicy: auditPolicy})
+	if err != nil {
 		return err
 	}
 	if _, _, err = rig.Local(ctx, s.plane); err != nil {
@@ -65,11 +66,14 @@ func (s *stand) start(ctx context.Context) (err error) {
 		return err
 	}
 	peer := filepath.Join(s.dir, "baseline")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline/cmd").CombinedOutput(); err != nil {
+	building := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline/cmd")
+	if out, err := building.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the baseline: %w\n%s", err, out)
 	}
 	s.kinds = [controllers]kind{ours(example), plain(careful, peer, "--careful"), plain(usual, peer)}
-	for _, k := range s.kinds { // otherwise the first load would meet an API server that has never served these kinds
+	// Otherwise the first load would meet an API server that has never served
+	// these kinds.
+	for _, k := range s.kinds {
 		if _, err := s.account(ctx, k, load{runs: 50}); err != nil {
 			return err
 		}
@@ -102,15 +106,22 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 		return nil, err
 	}
 	w := &world{Stage: stage, user: name, kubeconfig: filepath.Join(s.dir, name+".kubeconfig")}
-	if _, err := w.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := w.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
 	if err := rbac.Grant(ctx, w.Kube, name, name, name, []rbacv1.PolicyRule{
 		{APIGroups: []string{"agents.controllerkit.dev"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
-		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{
+			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+			Verbs: []string{"get", "create", "update"},
+		},
+		{
+			APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"},
+			Verbs: []string{"create", "patch", "update"},
+		},
 	}...); err != nil {
 		return nil, err
 	}
@@ -124,5 +135,7 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 // requests returns the requests of a user since a time.
 func (s *stand) requests(user string, since time.Time) ([]controlplane.Request, error) {
 	all, err := s.plane.Requests()
-	return slices.DeleteFunc(all, func(r controlplane.Request) bool { return r.User.Username != user || r.At.Time.Before(since) }), err
+	return slices.DeleteFunc(all, func(r controlplane.Request) bool {
+		return r.User.Username != user || r.At.Time.Before(since)
+	}), err
 }

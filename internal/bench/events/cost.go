@@ -69,38 +69,55 @@ func repeating(ctx context.Context) bench.Subject {
 	}}
 }
 
-// occurring records the first failure of one object after the other. After the
-// last object it continues with a new recorder.
+// occurring records the first failure of one object after the other.
 func occurring(ctx context.Context, w way) bench.Subject {
-	var r recorder
-	var s *store
-	var all []*corev1.ConfigMap
-	next := 0
-	return bench.Subject{Name: w.name, Least: batch, Do: func(n int) (err error) {
-		for done := 0; done < n; {
-			if r.fail == nil || next == len(all) {
-				if r.fail != nil {
-					r.stop()
-				}
-				if all == nil {
-					all = objects(10_000)
-				}
-				s, next = newStore(), 0
-				if r, err = w.start(ctx, s); err != nil {
-					return err
-				}
-			}
-			some := min(batch, n-done, len(all)-next)
-			for _, o := range all[next : next+some] {
-				r.fail(o, note)
-			}
-			next, done = next+some, done+some
-			if err = s.wait(next); err != nil {
+	f := firsts{way: w}
+	return bench.Subject{Name: w.name, Least: batch, Do: func(n int) error { return f.fail(ctx, n) }}
+}
+
+// firsts fails one object after the other. After the last object it continues
+// with a new recorder.
+type firsts struct {
+	way  way
+	r    recorder
+	s    *store
+	all  []*corev1.ConfigMap
+	next int // the index of the next object
+}
+
+// fail records n failures.
+func (f *firsts) fail(ctx context.Context, n int) error {
+	for done := 0; done < n; {
+		if f.r.fail == nil || f.next == len(f.all) {
+			if err := f.restart(ctx); err != nil {
 				return err
 			}
 		}
-		return nil
-	}}
+		some := min(batch, n-done, len(f.all)-f.next)
+		for _, o := range f.all[f.next : f.next+some] {
+			f.r.fail(o, note)
+		}
+		f.next += some
+		done += some
+		if err := f.s.wait(f.next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart begins at the first object, with a new recorder.
+func (f *firsts) restart(ctx context.Context) (err error) {
+	if f.r.fail != nil {
+		f.r.stop()
+	}
+	if f.all == nil {
+		f.all = objects(10_000)
+	}
+	f.s = newStore()
+	f.next = 0
+	f.r, err = f.way.start(ctx, f.s)
+	return err
 }
 
 // batch is the number of Events before a wait, so that client-go's queues of

@@ -53,22 +53,35 @@ func refusing(err error) func() func(string) error {
 
 // The scenarios, by their counts.
 var (
-	moving = scenario{name: "an object that changes fails 10,000 times, 1 s apart", record: storm(1, 10_000, time.Second, true)}
-	crowds = scenario{name: "5,000 objects, each failing every 5 s for 10 min", record: storm(5000, 120, 5*time.Second, false)}
-	crowd  = scenario{
+	moving = scenario{
+		name:   "an object that changes fails 10,000 times, 1 s apart",
+		record: storm(1, 10_000, time.Second, true),
+	}
+	crowds = scenario{
+		name:   "5,000 objects, each failing every 5 s for 10 min",
+		record: storm(5000, 120, 5*time.Second, false),
+	}
+	crowd = scenario{
 		name: "burst of 5,000, API takes 50 ms", record: burst(5000, 0), after: time.Hour,
 		server: answering(50*time.Millisecond, 0, 0, nil),
 	}
 	faults = []scenario{
 		{
-			name: "30 s of 503 within 60 s, 594 events", record: burst(594, 101*time.Millisecond), after: time.Hour,
-			server: answering(0, 15*time.Second, 45*time.Second, down),
+			name: "30 s of 503 within 60 s, 594 events", record: burst(594, 101*time.Millisecond),
+			after: time.Hour, server: answering(0, 15*time.Second, 45*time.Second, down),
 		},
-		{name: "process ends with 500 queued, API takes 5 ms", record: burst(500, 0), server: answering(5*time.Millisecond, 0, 0, nil)},
-		{name: "events.k8s.io not granted, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(forbidden)},
+		{
+			name: "process ends with 500 queued, API takes 5 ms", record: burst(500, 0),
+			server: answering(5*time.Millisecond, 0, 0, nil),
+		},
+		{
+			name: "events.k8s.io not granted, 50 events", record: burst(50, 0),
+			after: time.Hour, server: refusing(forbidden),
+		},
 	}
 	failing = scenario{
-		name: "100 objects, 100 of another namespace without an answer for 10 s", record: beside(100), after: time.Hour, fails: hanging,
+		name:   "100 objects, 100 of another namespace without an answer for 10 s",
+		record: beside(100), after: time.Hour, fails: hanging,
 	}
 	down      = apierrors.NewServiceUnavailable("overloaded")
 	forbidden = apierrors.NewForbidden(eventsResource, "", nil)
@@ -116,7 +129,9 @@ func promises(ctx context.Context) []bench.Measure {
 	)
 }
 
-func measure(ctx context.Context, sc scenario, unit, limit string, number func(outcome) float64) bench.Measure {
+func measure(
+	ctx context.Context, sc scenario, unit, limit string, number func(outcome) float64,
+) bench.Measure {
 	count := func(w way) bench.Subject {
 		return bench.Subject{Name: w.name, Count: func() (float64, error) {
 			out, err := virtual.Play[outcome](ctx, sc.name+"|"+w.name)

@@ -28,8 +28,10 @@ const patience = time.Minute
 // store is an API server for Events. It counts the writes, and accepts or
 // refuses them as answer says.
 type store struct {
-	answer func(group string) error        // nil accepts each immediately
-	fails  func(ctx context.Context) error // the result of creations in badNamespace; nil means like the others
+	answer func(group string) error // nil accepts each immediately
+
+	// The result of creations in badNamespace. Nil means like the others.
+	fails func(ctx context.Context) error
 
 	mu               sync.Mutex
 	changed          sync.Cond
@@ -133,7 +135,9 @@ func (s *store) stored() int {
 func (s *store) outcome(began time.Time) outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return outcome{Writes: s.creates + s.patches, Most: s.most, Requests: s.requests, Last: s.last.Sub(began).Seconds()}
+	return outcome{
+		Writes: s.creates + s.patches, Most: s.most, Requests: s.requests, Last: s.last.Sub(began).Seconds(),
+	}
 }
 
 // ourEvents and ourCore are the clients that events.NewSink takes.
@@ -142,7 +146,9 @@ type (
 	ourCore   struct{ *store }
 )
 
-func (c ourEvents) Create(ctx context.Context, ev *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
+func (c ourEvents) Create(
+	ctx context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
+) (*eventsv1.Event, error) {
 	return ev, c.createFor(ctx, newGroup, ev.Regarding)
 }
 
@@ -152,11 +158,15 @@ func (c ourEvents) Patch(
 	return new(eventsv1.Event), c.patch(newGroup)
 }
 
-func (c ourCore) Create(ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
+func (c ourCore) Create(
+	ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions,
+) (*corev1.Event, error) {
 	return ev, c.createFor(ctx, coreGroup, ev.InvolvedObject)
 }
 
-func (c ourCore) Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*corev1.Event, error) {
+func (c ourCore) Patch(
+	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
+) (*corev1.Event, error) {
 	return new(corev1.Event), c.patch(coreGroup)
 }
 
@@ -168,7 +178,8 @@ type (
 )
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
-	return ev, s.createFor(context.Background(), coreGroup, ev.InvolvedObject) //nolint:forbidigo // its sinks take no context
+	ctx := context.Background() //nolint:forbidigo // its sinks take no context
+	return ev, s.createFor(ctx, coreGroup, ev.InvolvedObject)
 }
 
 func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch(coreGroup) }

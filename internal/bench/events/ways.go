@@ -50,7 +50,8 @@ const (
 func ours(o events.Options) way {
 	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
 		o.Scheme = scheme.Scheme
-		sink := events.NewSink(func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
+		sink := events.NewSink(
+			func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
 		rec, err := events.New(sink, controller, o)
 		if err != nil {
 			return recorder{}, err

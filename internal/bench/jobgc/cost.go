@@ -55,7 +55,8 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 
 // stored is the store of an informer with n Jobs that run.
 func stored(n int) cache.Indexer {
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace)
 	for i := range n {
 		j := job(i)
 		j.UID = types.UID(j.Name)

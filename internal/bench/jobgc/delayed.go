@@ -26,7 +26,9 @@ type timed struct {
 }
 
 func newDelayed(lag time.Duration) *delayed {
-	d := &delayed{lag: lag, due: make(chan timed, 10_000), out: make(chan watch.Event), stop: make(chan struct{})}
+	d := &delayed{
+		lag: lag, due: make(chan timed, 10_000), out: make(chan watch.Event), stop: make(chan struct{}),
+	}
 	go d.deliver()
 	return d
 }

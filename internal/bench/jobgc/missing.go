@@ -44,7 +44,10 @@ func races(ctx context.Context) (out []bench.Measure) {
 			}}
 		}
 		measure := func(unit string, number func(seen) int, peers ...rule) {
-			m := bench.Measure{Name: name, Unit: unit, Rounds: rounds, Ours: count(ours, number), Gates: []bench.Gate{{Unit: unit, Limit: "= 0"}}}
+			m := bench.Measure{
+				Name: name, Unit: unit, Rounds: rounds, Ours: count(ours, number),
+				Gates: []bench.Gate{{Unit: unit, Limit: "= 0"}},
+			}
 			for _, r := range peers {
 				m.Peers = append(m.Peers, count(r, number))
 			}

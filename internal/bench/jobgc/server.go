@@ -64,7 +64,9 @@ func (s *server) Get(_ context.Context, name string, _ metav1.GetOptions) (*batc
 }
 
 // Patch is not used, because no Job is released here.
-func (s *server) Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*batchv1.Job, error) {
+func (s *server) Patch(
+	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
+) (*batchv1.Job, error) {
 	return nil, errors.ErrUnsupported
 }
 

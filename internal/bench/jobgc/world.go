@@ -68,8 +68,10 @@ func look(ctx context.Context, guard *jobgc.Guard, ref jobgc.Ref) (jobgc.Observa
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, UID: "owner"}
 	_, f, err := guard.Step(ctx, jobgc.Request{
 		Owner: owner, Ref: &ref,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
-		Job:    func() (*batchv1.Job, error) { return nil, errors.New("the Job exists") },
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			return owner, &ref, false, nil
+		},
+		Job: func() (*batchv1.Job, error) { return nil, errors.New("the Job exists") },
 	})
 	return f, err
 }
@@ -89,7 +91,8 @@ func job(i int) *batchv1.Job {
 		Namespace: namespace, Name: "run-" + strconv.Itoa(i),
 		Annotations: map[string]string{retention: "keep"},
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "bench.example.com/v1", Kind: "Run", Name: "run-" + strconv.Itoa(i), UID: "owner", Controller: new(true),
+			APIVersion: "bench.example.com/v1", Kind: "Run", Name: "run-" + strconv.Itoa(i), UID: "owner",
+			Controller: new(true),
 		}},
 	}}
 }

@@ -43,9 +43,12 @@ func reconciling(ctx context.Context) (bench.Subject, error) {
 // looked up once.
 func counting() bench.Subject {
 	labels := []string{"controller", "result"}
-	seconds := prometheus.HistogramOpts{Name: "seconds", Buckets: catalog.Instruments().ReconcileDuration.Buckets}
-	active := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "active"}, labels[:1]).WithLabelValues("agentrun")
-	total := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "total"}, labels).WithLabelValues("agentrun", "success")
+	running := prometheus.GaugeOpts{Name: "active"}
+	counted := prometheus.CounterOpts{Name: "total"}
+	buckets := catalog.Instruments().ReconcileDuration.Buckets
+	seconds := prometheus.HistogramOpts{Name: "seconds", Buckets: buckets}
+	active := prometheus.NewGaugeVec(running, labels[:1]).WithLabelValues("agentrun")
+	total := prometheus.NewCounterVec(counted, labels).WithLabelValues("agentrun", "success")
 	duration := prometheus.NewHistogramVec(seconds, labels).WithLabelValues("agentrun", "success")
 	return times(children, func() {
 		active.Inc()

@@ -70,7 +70,9 @@ func deployment() *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{ServiceAccountName: "agents", Containers: []corev1.Container{container}},
+				Spec: corev1.PodSpec{
+					ServiceAccountName: "agents", Containers: []corev1.Container{container},
+				},
 			},
 		},
 	}

@@ -59,16 +59,23 @@ func (w *world) outcome() outcome {
 	if isLeft || o.phase.Terminal() {
 		lines[0] = w.describe(last)
 	}
+	lines = append(lines, w.left()...)
+	o.event = events[o.reason]
+	o.final = strings.Join(lines, "\n")
+	return o
+}
+
+// left describes the objects that are left, except Events, in order.
+func (w *world) left() []string {
+	var lines []string
 	for k, stored := range w.objects {
 		if k.resource != "events" {
 			lines = append(lines, fmt.Sprintf("%s is left, finalizers %v, being deleted %t",
 				k.resource, stored.GetFinalizers(), stored.GetDeletionTimestamp() != nil))
 		}
 	}
-	o.event = events[o.reason]
-	slices.Sort(lines[1:])
-	o.final = strings.Join(lines, "\n")
-	return o
+	slices.Sort(lines)
+	return lines
 }
 
 // describe says all of a status that does not depend on the time.

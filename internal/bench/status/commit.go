@@ -37,7 +37,9 @@ var helpers = []struct {
 }{
 	{"controller-runtime", guarded},
 	{"flux", func(ctx context.Context, c client.Client, b, a *Run) error { return flux(ctx, c, b, a) }},
-	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error { return capi(ctx, c, b, a) }},
+	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error {
+		return capi(ctx, c, b, a)
+	}},
 }
 
 // commit measures a whole call, from two objects to the reply: comparing,
@@ -104,8 +106,10 @@ func commitUntyped(ctx context.Context, ch change) (bench.Measure, error) {
 			Requests: s.requests,
 		},
 		Peers: []bench.Subject{{
-			Name:     "controller-runtime",
-			Do:       bench.Each(func() error { return guardedUntyped(ctx, memory, before, after.DeepCopy()) }),
+			Name: "controller-runtime",
+			Do: bench.Each(func() error {
+				return guardedUntyped(ctx, memory, before, after.DeepCopy())
+			}),
 			Requests: peer.requests,
 		}},
 		Gates: []bench.Gate{

@@ -114,9 +114,11 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 // conditions.
 func bigRun() *Run {
 	r := &Run{
-		TypeMeta:   metav1.TypeMeta{APIVersion: group.String(), Kind: runKind.Kind},
-		ObjectMeta: metav1.ObjectMeta{Name: "run-1", Namespace: "ci", UID: "u", ResourceVersion: "4711", Generation: 3},
-		Spec:       RunSpec{Image: "registry.example.com/agent:1.4.2"},
+		TypeMeta: metav1.TypeMeta{APIVersion: group.String(), Kind: runKind.Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "run-1", Namespace: "ci", UID: "u", ResourceVersion: "4711", Generation: 3,
+		},
+		Spec: RunSpec{Image: "registry.example.com/agent:1.4.2"},
 	}
 	r.Status = RunStatus{
 		Stamp:   status.Stamp{ObservedGeneration: 3, UpdatedAt: noon.DeepCopy(), StartedAt: noon.DeepCopy()},
@@ -126,10 +128,11 @@ func bigRun() *Run {
 	}
 	for i := range 5 {
 		n := strconv.Itoa(i)
-		r.Status.Steps = append(r.Status.Steps, Step{Name: "step-" + n, Phase: "Running", StartedAt: noon.DeepCopy()})
+		step := Step{Name: "step-" + n, Phase: "Running", StartedAt: noon.DeepCopy()}
+		r.Status.Steps = append(r.Status.Steps, step)
 		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{
-			Type: "Condition" + n, Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: noon,
-			Message: "everything is as it should be", ObservedGeneration: 3,
+			Type: "Condition" + n, Status: metav1.ConditionTrue, Reason: "AsExpected",
+			Message: "everything is as it should be", ObservedGeneration: 3, LastTransitionTime: noon,
 		})
 	}
 	return r
@@ -139,7 +142,9 @@ func bigRun() *Run {
 func flipped() *Run {
 	r := bigRun()
 	c := &r.Status.Conditions[2]
-	c.Status, c.Reason, c.LastTransitionTime = metav1.ConditionFalse, "Lost", metav1.NewTime(noon.Add(time.Minute))
+	c.Status = metav1.ConditionFalse
+	c.Reason = "Lost"
+	c.LastTransitionTime = metav1.NewTime(noon.Add(time.Minute))
 	return r
 }
 

@@ -33,7 +33,8 @@ func resource[C any](c C) func(string) C { return func(string) C { return c } }
 
 // committed is the result of Commit for bigRun with the status of after.
 func committed(after *Run) *Run {
-	if _, err := status.Patch(bigRun(), after, status.Facts{Progress: status.Running}, noon.Add(time.Hour)); err != nil {
+	facts := status.Facts{Progress: status.Running}
+	if _, err := status.Patch(bigRun(), after, facts, noon.Add(time.Hour)); err != nil {
 		return nil // a Run can be patched
 	}
 	return after
@@ -50,7 +51,8 @@ func guarded(ctx context.Context, c client.Client, before, after *Run) error {
 		return nil
 	}
 	after.Status.ObservedGeneration, after.Status.UpdatedAt = before.Generation, new(metav1.Now())
-	return c.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return c.Status().Patch(ctx, after, patch)
 }
 
 // guardedUntyped is guarded for a kind without Go types. The conversion is what
@@ -62,9 +64,11 @@ func guardedUntyped(ctx context.Context, c client.Client, before, after *unstruc
 	}
 	st, ok := after.Object["status"].(map[string]any)
 	if ok {
-		st["observedGeneration"], st["updatedAt"] = before.GetGeneration(), metav1.Now().UTC().Format("2006-01-02T15:04:05Z07:00")
+		st["observedGeneration"] = before.GetGeneration()
+		st["updatedAt"] = metav1.Now().UTC().Format("2006-01-02T15:04:05Z07:00")
 	}
-	return c.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return c.Status().Patch(ctx, after, patch)
 }
 
 // flux is its patch helper without options, the cheapest use. NewHelper belongs

@@ -60,14 +60,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer s.mu.Unlock()
 	s.asked++
 	if r.Body != nil {
-		patch, err := io.ReadAll(r.Body)
-		if err != nil {
+		if err := s.receive(r); err != nil {
 			return nil, err
-		}
-		if s.apply && r.Method == http.MethodPatch {
-			if s.body, err = jsonpatch.MergePatch(s.body, patch); err != nil {
-				return nil, err
-			}
 		}
 	}
 	return &http.Response{
@@ -75,6 +69,18 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}},
 		Body:   io.NopCloser(bytes.NewReader(s.body)), ContentLength: int64(len(s.body)),
 	}, nil
+}
+
+// receive reads the body of a request, and applies a patch if apply says so.
+func (s *server) receive(r *http.Request) error {
+	patch, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if s.apply && r.Method == http.MethodPatch {
+		s.body, err = jsonpatch.MergePatch(s.body, patch)
+	}
+	return err
 }
 
 // config configures clients of the server. They have no rate limit, because
@@ -94,7 +100,8 @@ func (s *server) typed() (*gentype.Client[*Run], error) {
 	if err != nil {
 		return nil, err
 	}
-	return gentype.NewClient(runs.Resource, c, runtime.NewParameterCodec(sc), "ci", func() *Run { return new(Run) }), nil
+	codec := runtime.NewParameterCodec(sc)
+	return gentype.NewClient(runs.Resource, c, codec, "ci", func() *Run { return new(Run) }), nil
 }
 
 // dynamic is client-go's client without types.

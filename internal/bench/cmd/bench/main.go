@@ -51,7 +51,8 @@ func run(ctx context.Context, packages []string, rounds int, only string) error 
 		if err != nil {
 			broken = append(broken, fmt.Errorf("%s: %w", group, err))
 		}
-		failed = append(failed, slices.DeleteFunc(rows, func(r bench.Row) bool { return r.Pass != bench.Fail })...)
+		rows = slices.DeleteFunc(rows, func(r bench.Row) bool { return r.Pass != bench.Fail })
+		failed = append(failed, rows...)
 	}
 	fmt.Fprintf(os.Stderr, "took %.0fs\n", time.Since(began).Seconds())
 	for _, r := range failed {

@@ -27,6 +27,11 @@ func (c comparison) of(measure, unit, subject string) (bench.Figure, error) {
 	return bench.Figure{}, fmt.Errorf("%s of %s was not measured: %s", unit, subject, measure)
 }
 
+// exactly is a figure without a spread.
+func exactly(measure, unit, subject string, v float64) bench.Figure {
+	return bench.Figure{Measure: measure, Unit: unit, Subject: subject, Median: v, Least: v, Most: v}
+}
+
 // cell formats a figure: the median, and the spread if the rounds differ.
 func cell(f bench.Figure, digits int) string {
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }

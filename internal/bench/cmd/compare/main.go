@@ -100,7 +100,8 @@ func number(name string, otherwise, least int) (int, error) {
 func measure(ctx context.Context, runs, rounds int) (comparison, error) {
 	began := time.Now()
 	c := comparison{Runs: runs, Rounds: rounds}
-	r, err := bench.RunGroup(ctx, "controller", 8, "", "BENCH_RUNS="+strconv.Itoa(runs), "BENCH_ROUNDS="+strconv.Itoa(rounds))
+	env := []string{"BENCH_RUNS=" + strconv.Itoa(runs), "BENCH_ROUNDS=" + strconv.Itoa(rounds)}
+	r, err := bench.RunGroup(ctx, "controller", 8, "", env...)
 	if err != nil {
 		return c, err
 	}
@@ -139,39 +140,53 @@ func benched(results string, runs int) ([]bench.Figure, error) {
 		return nil, err
 	}
 	var all []bench.Figure
-	add := func(r bench.Row, subject, text string) error {
-		v, err := strconv.ParseFloat(text, 64)
-		all = append(all, bench.Figure{Measure: r.Measure, Unit: r.Unit, Subject: subject, Median: v, Least: v, Most: v})
-		return err
-	}
 	for _, t := range tables(runs) {
 		for _, wanted := range t.rows {
-			own := t.group != ""
-			for _, r := range rows {
-				if r.Package != t.group || r.Measure != wanted.measure || r.Unit != wanted.unit || !slices.Contains(wanted.peers[:], r.Peer) {
-					continue
-				}
-				err = errors.Join(err, add(r, r.Peer, r.PeerValue))
-				if own {
-					err = errors.Join(err, add(r, ours, r.Ours))
-				}
-				own = false
-			}
+			figures, failed := wanted.figures(rows, t.group)
+			all = append(all, figures...)
+			err = errors.Join(err, failed)
 		}
 	}
 	return all, err
+}
+
+// figures returns the numbers of the peers of a row from the benchmarks of a
+// group, and the library's once.
+func (wanted row) figures(rows []bench.Row, group string) ([]bench.Figure, error) {
+	var all []bench.Figure
+	var failed error
+	add := func(subject, text string) {
+		v, err := strconv.ParseFloat(text, 64)
+		all = append(all, exactly(wanted.measure, wanted.unit, subject, v))
+		failed = errors.Join(failed, err)
+	}
+	own := group != ""
+	for _, r := range rows {
+		same := r.Package == group && r.Measure == wanted.measure && r.Unit == wanted.unit
+		if !same || !slices.Contains(wanted.peers[:], r.Peer) {
+			continue
+		}
+		add(r.Peer, r.PeerValue)
+		if own {
+			add(ours, r.Ours)
+		}
+		own = false
+	}
+	return all, failed
 }
 
 // about names the peers and the date.
 func about(peers []string, at time.Time) string {
 	var versions []string
 	for _, p := range peers { // "its name (its/module v1.2.3)"
-		if version := path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")")); !strings.HasPrefix(version, "std ") { // the text does not name Go's standard library
+		version := path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")"))
+		if !strings.HasPrefix(version, "std ") { // the text does not name Go's standard library
 			versions = append(versions, version)
 		}
 	}
 	slices.Sort(versions)
-	return fmt.Sprintf("%s, Argo Rollouts' own controller; %s", strings.Join(slices.Compact(versions), ", "), at.UTC().Format(time.DateOnly))
+	named := strings.Join(slices.Compact(versions), ", ")
+	return fmt.Sprintf("%s, Argo Rollouts' own controller; %s", named, at.UTC().Format(time.DateOnly))
 }
 
 // draw writes the file of the figures, the text and the picture.

@@ -58,12 +58,34 @@ func pattern() string {
 	return "^(" + strings.Join(tests, "|") + ")$"
 }
 
-// said reads the attributes of the tests from the output of go test -json: the
-// extremes of the ready endpoints, and the last number of pods of the
-// Deployment.
+// said returns a figure for each of the ways and each unit, from the output of
+// go test -json.
 func said(output []byte) ([]bench.Figure, error) {
-	units := map[string]string{"least-ready-endpoints": least, "most-ready-endpoints": most, "deployment-pods": last}
-	numbers := map[[2]string]int{} // by test and unit
+	numbers, err := attributes(output)
+	if err != nil {
+		return nil, err
+	}
+	var all []bench.Figure
+	for _, w := range ways {
+		for _, unit := range []string{least, most, last} {
+			n, found := numbers[[2]string{w.test, unit}]
+			if !found {
+				return nil, fmt.Errorf("%s did not say: %s", w.test, unit)
+			}
+			all = append(all, exactly(canary, unit, w.subject, float64(n)))
+		}
+	}
+	return all, nil
+}
+
+// attributes reads the attributes of the tests: the extremes of the ready
+// endpoints, and the last number of pods of the Deployment. The keys are a test
+// and a unit.
+func attributes(output []byte) (map[[2]string]int, error) {
+	units := map[string]string{
+		"least-ready-endpoints": least, "most-ready-endpoints": most, "deployment-pods": last,
+	}
+	numbers := map[[2]string]int{}
 	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
 		var e struct{ Action, Test, Key, Value string }
 		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != "attr" || units[e.Key] == "" {
@@ -83,16 +105,5 @@ func said(output []byte) ([]bench.Figure, error) {
 		}
 		numbers[key] = n
 	}
-	var all []bench.Figure
-	for _, w := range ways {
-		for _, unit := range []string{least, most, last} {
-			n, found := numbers[[2]string{w.test, unit}]
-			if !found {
-				return nil, fmt.Errorf("%s did not say: %s", w.test, unit)
-			}
-			v := float64(n)
-			all = append(all, bench.Figure{Measure: canary, Unit: unit, Subject: w.subject, Median: v, Least: v, Most: v})
-		}
-	}
-	return all, nil
+	return numbers, nil
 }

@@ -27,7 +27,9 @@ const (
 </style>`
 )
 
-var bars = []charts.Color{charts.ColorFromHex("#d1242f"), charts.ColorFromHex("#8c959f"), charts.ColorFromHex("#2da44e")}
+var bars = []charts.Color{
+	charts.ColorFromHex("#d1242f"), charts.ColorFromHex("#8c959f"), charts.ColorFromHex("#2da44e"),
+}
 
 // panel is one of the two charts: a group of bars for each label, one bar for
 // each controller.
@@ -50,10 +52,13 @@ func (c comparison) picture() (string, error) {
 		return "", err
 	}
 	theme := charts.MakeTheme(charts.ThemeOption{
-		TextColor: charts.ColorFromHex(ink), AxisStrokeColor: charts.ColorFromHex(faint), AxisSplitLineColor: charts.ColorFromHex(faint),
+		TextColor:       charts.ColorFromHex(ink),
+		AxisStrokeColor: charts.ColorFromHex(faint), AxisSplitLineColor: charts.ColorFromHex(faint),
 		BackgroundColor: charts.ColorTransparent, SeriesColors: bars,
 	})
-	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: width, Height: height, Theme: theme})
+	p := charts.NewPainter(charts.PainterOptions{
+		OutputFormat: charts.ChartOutputSVG, Width: width, Height: height, Theme: theme,
+	})
 	for i, of := range []panel{lost, price} {
 		half := p.Child(charts.PainterBoxOption(charts.NewBox(i*width/2, 0, (i+1)*width/2, height)))
 		if err := of.draw(half, theme); err != nil {
@@ -65,14 +70,20 @@ func (c comparison) picture() (string, error) {
 		return "", err
 	}
 	head, body, _ := strings.Cut(string(svg), ">")
-	label := fmt.Sprintf(` width="%d" height="%d" role="img" aria-label="results lost and costs of three controllers">`, width, height)
+	label := fmt.Sprintf(` width="%d" height="%d" role="img" `, width, height) +
+		`aria-label="results lost and costs of three controllers">`
 	faded := strings.Replace(style, "FAINT", charts.ColorFromHex(faint).String(), 1)
-	return head + label + "\n" + faded + "\n" + strings.NewReplacer("\nL", " L", "/><", "/>\n<", "</text><", "</text>\n<").Replace(body) + "\n", nil
+	lines := strings.NewReplacer("\nL", " L", "/><", "/>\n<", "</text><", "</text>\n<")
+	return head + label + "\n" + faded + "\n" + lines.Replace(body) + "\n", nil
 }
 
 // lost has the lost results of each load with a title for the picture.
 func (c comparison) lost() (panel, error) {
-	p := panel{title: fmt.Sprintf("Results lost, of %d", c.Runs), values: make([][]float64, len(controllers)), legend: true}
+	p := panel{
+		title:  fmt.Sprintf("Results lost, of %d", c.Runs),
+		values: make([][]float64, len(controllers)),
+		legend: true,
+	}
 	for _, l := range loads {
 		if l.short == "" {
 			continue
@@ -92,7 +103,12 @@ func (c comparison) lost() (panel, error) {
 // price has the costs of the first load, as ratios to those of the careful
 // controller.
 func (c comparison) price() (panel, error) {
-	p := panel{title: "Cost if nothing fails; careful is 1", labels: []string{"API writes", "API requests", "CPU", "memory"}, values: make([][]float64, len(controllers)), digits: 2}
+	p := panel{
+		title:  "Cost if nothing fails; careful is 1",
+		labels: []string{"API writes", "API requests", "CPU", "memory"},
+		values: make([][]float64, len(controllers)),
+		digits: 2,
+	}
 	for _, col := range costs {
 		for i, of := range controllers {
 			ratio, err := c.ratio(loads[0], col, of.subject)
@@ -110,12 +126,18 @@ func (p panel) draw(on *charts.Painter, theme charts.ColorPalette) error {
 	o := charts.NewBarChartOptionWithData(p.values)
 	o.Theme, o.Padding = theme, charts.NewBoxEqual(12)
 	o.Title = charts.TitleOption{Text: p.title, FontStyle: charts.FontStyle{FontSize: 11}}
-	o.Legend = charts.LegendOption{Show: new(p.legend), Offset: charts.OffsetStr{Left: charts.PositionRight}, FontStyle: charts.FontStyle{FontSize: 9}}
-	o.CategoryAxis.Labels, o.CategoryAxis.LabelCount, o.CategoryAxis.LabelFontStyle = p.labels, len(p.labels), charts.FontStyle{FontSize: 9}
+	small, smaller := charts.FontStyle{FontSize: 9}, charts.FontStyle{FontSize: 8}
+	o.Legend = charts.LegendOption{
+		Show: new(p.legend), Offset: charts.OffsetStr{Left: charts.PositionRight}, FontStyle: small,
+	}
+	o.CategoryAxis.Labels, o.CategoryAxis.LabelCount = p.labels, len(p.labels)
+	o.CategoryAxis.LabelFontStyle = small
 	o.ValueAxis[0].Show, o.ValueAxis[0].Min = new(false), new(0.0)
 	for i := range o.SeriesList {
 		o.Legend.SeriesNames = append(o.Legend.SeriesNames, controllers[i].name)
-		o.SeriesList[i].Label = charts.SeriesLabel{Show: new(true), ValueFormatter: number, FontStyle: charts.FontStyle{FontSize: 8}}
+		o.SeriesList[i].Label = charts.SeriesLabel{
+			Show: new(true), ValueFormatter: number, FontStyle: smaller,
+		}
 	}
 	return on.BarChart(o)
 }

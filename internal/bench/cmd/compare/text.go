@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -23,7 +24,9 @@ const (
 )
 
 // controllers are compared in this order.
-var controllers = []struct{ name, subject string }{{"usual", usual}, {"careful", careful}, {"controllerkit", ours}}
+var controllers = []struct{ name, subject string }{
+	{"usual", usual}, {"careful", careful}, {"controllerkit", ours},
+}
 
 // column is one number of each controller in each load.
 type column struct {
@@ -72,7 +75,8 @@ controllerkit  examples/agentrun, made of its packages
 Medians of %d rounds, and the lowest and the highest number where the rounds differ.
 
 `, strings.Join(c.About, "\n"), c.Rounds)
-	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n", c.Runs, c.Runs, c.Rounds)
+	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n",
+		c.Runs, c.Runs, c.Rounds)
 	if err := c.loads(&b, losses, false); err != nil {
 		return "", err
 	}
@@ -107,29 +111,45 @@ func (c comparison) loads(b *strings.Builder, columns []column, ratios bool) err
 		for _, of := range controllers {
 			fmt.Fprint(w, title+"\t"+of.name)
 			title = ""
-			for _, col := range columns {
-				f, err := c.figure(l, col, of.subject)
-				if err != nil {
-					return err
-				}
-				fmt.Fprint(w, "\t"+cell(f, col.digits))
+			if err := c.writeFigures(w, l, columns, of.subject); err != nil {
+				return err
 			}
-			fmt.Fprintln(w)
 		}
 		if !ratios {
 			continue
 		}
 		fmt.Fprint(w, "\tcontrollerkit / careful")
-		for _, col := range columns {
-			ratio, err := c.ratio(l, col, ours)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "\t%.2fx", ratio)
+		if err := c.writeRatios(w, l, columns); err != nil {
+			return err
 		}
-		fmt.Fprintln(w)
 	}
 	return w.Flush()
+}
+
+// writeFigures writes the numbers of a controller in a load.
+func (c comparison) writeFigures(w io.Writer, l load, columns []column, subject string) error {
+	for _, col := range columns {
+		f, err := c.figure(l, col, subject)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(w, "\t"+cell(f, col.digits))
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+// writeRatios writes the library's ratios to the careful controller in a load.
+func (c comparison) writeRatios(w io.Writer, l load, columns []column) error {
+	for _, col := range columns {
+		ratio, err := c.ratio(l, col, ours)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\t%.2fx", ratio)
+	}
+	fmt.Fprintln(w)
+	return nil
 }
 
 // ratio is the median of a controller divided by the median of the careful one.
@@ -157,27 +177,36 @@ type row struct {
 
 func tables(runs int) []table {
 	recorders, looks := [2]string{toolsRecord, toolsEvents}, [2]string{lister, liveGet}
-	burst, moved, created := "burst of 5,000, API takes 50 ms", "an object that changes fails 10,000 times, 1 s apart", "just created, watch lags 250 ms"
+	const (
+		burst   = "burst of 5,000, API takes 50 ms"
+		moved   = "an object that changes fails 10,000 times, 1 s apart"
+		created = "just created, watch lags 250 ms"
+		idle    = "1000 idle runs, a minute: writes"
+		memory  = "on a server in memory"
+		group   = "make bench GROUP="
+	)
+	recordAndEvents := [2]string{"tools/record", "tools/events"}
+	listerAndGet := [2]string{"a lister", "and a GET"}
+	takeover := fmt.Sprintf(
+		"%d runs, the leader of two killed: takeover, until the other's first write", runs)
+	both := [2]string{usual, careful}
+	applyAndReference := [2]string{"apply, delete", byReference}
 	return []table{
-		{"Events, on a server in memory", "make bench GROUP=events", "events", [2]string{"tools/record", "tools/events"}, []row{
+		{"Events, " + memory, group + "events", "events", recordAndEvents, []row{
 			{"5,000 failures at once, a write takes 50 ms: events lost", burst, "lost", recorders},
 			{"  requests at once", burst, "requests at once", recorders},
 			{"  seconds until the last is written", burst, "s to the last", recorders},
 			{"an object that changes fails 10,000 times: writes", moved, "writes", recorders},
 		}},
-		{"Jobs, on a server in memory", "make bench GROUP=jobgc", "jobgc", [2]string{"a lister", "and a GET"}, []row{
+		{"Jobs, " + memory, group + "jobgc", "jobgc", listerAndGet, []row{
 			{"1,000 new Jobs, the watch is 250 ms late: called missing", created, "falsely missing", looks},
 			{"  requests", created, "GETs", [2]string{"", liveGet}},
 		}},
 		{"Controllers, on the control plane", "make compare", "", [2]string{"usual", "careful"}, []row{
-			{"1,000 runs that ended, a minute: writes", "1000 idle runs, a minute: writes", bench.Requests, [2]string{usual, careful}},
-			{
-				"the leader is killed: seconds until the other one works",
-				fmt.Sprintf("%d runs, the leader of two killed: takeover, until the other's first write", runs), "s",
-				[2]string{usual, careful},
-			},
+			{"1,000 runs that ended, a minute: writes", idle, bench.Requests, both},
+			{"the leader is killed: seconds until the other one works", takeover, "s", both},
 		}},
-		{"To a canary and back, on Argo Rollouts", "make compare", "", [2]string{"apply, delete", byReference}, []row{
+		{"To a canary and back, on Argo Rollouts", "make compare", "", applyAndReference, []row{
 			{"a Deployment of 5: fewest ready pods", canary, least, [2]string{naively, byReference}},
 			{"  most ready pods", canary, most, [2]string{naively, byReference}},
 			{"  pods of the Deployment in the end", canary, last, [2]string{naively, byReference}},

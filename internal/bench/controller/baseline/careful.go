@@ -76,27 +76,33 @@ func (r *careful) job(ctx context.Context, run *v1alpha1.AgentRun) (*batchv1.Job
 
 // advance changes the status of a run as its Job demands, and reports whether
 // it did.
-func (r *careful) advance(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) (changed bool, err error) {
+func (r *careful) advance(
+	ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job,
+) (changed bool, err error) {
 	ref := run.Status.JobRef
 	switch {
 	case job == nil && ref == nil:
 		return r.begin(ctx, run)
 	case job == nil || ref != nil && ref.UID != job.UID:
-		return set(run, v1alpha1.Failed, "WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", ref.Name), nil), nil
+		message := fmt.Sprintf("Job %s is gone and its result was never seen", ref.Name)
+		return set(run, v1alpha1.Failed, "WorkflowJobMissing", message, nil), nil
 	case !metav1.IsControlledBy(job, run):
-		return set(run, v1alpha1.Failed, "NameTaken", fmt.Sprintf("Job %s belongs to another run", job.Name), nil), nil
+		message := fmt.Sprintf("Job %s belongs to another run", job.Name)
+		return set(run, v1alpha1.Failed, "NameTaken", message, nil), nil
 	}
+	started := job.Status.StartTime
 	ref = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
 	for _, c := range job.Status.Conditions {
 		switch {
 		case c.Status != corev1.ConditionTrue:
 		case c.Type == batchv1.JobComplete:
 			ref.Outcome = jobgc.Succeeded
-			return set(run, v1alpha1.Succeeded, "JobSucceeded", "", ref, job.Status.StartTime, job.Status.CompletionTime), nil
+			completed := job.Status.CompletionTime
+			return set(run, v1alpha1.Succeeded, "JobSucceeded", "", ref, started, completed), nil
 		case c.Type == batchv1.JobFailed:
 			ref.Outcome = jobgc.Failed
 			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
-			return set(run, v1alpha1.Failed, "JobFailed", message, ref, job.Status.StartTime, &c.LastTransitionTime), nil
+			return set(run, v1alpha1.Failed, "JobFailed", message, ref, started, &c.LastTransitionTime), nil
 		}
 	}
 	switch {
@@ -108,8 +114,8 @@ func (r *careful) advance(ctx context.Context, run *v1alpha1.AgentRun, job *batc
 		return false, r.Patch(ctx, job, patch)
 	case *job.Spec.Suspend:
 		return set(run, v1alpha1.Pending, "Suspended", "", ref), nil
-	case job.Status.StartTime != nil:
-		return set(run, v1alpha1.Running, "JobRunning", "", ref, job.Status.StartTime), nil
+	case started != nil:
+		return set(run, v1alpha1.Running, "JobRunning", "", ref, started), nil
 	}
 	return set(run, v1alpha1.Pending, "WaitingForJob", "", ref), nil
 }
@@ -120,7 +126,7 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 	case run.Spec.Cancel:
 		return set(run, v1alpha1.Cancelled, "Cancelled", "", nil), nil
 	case run.Spec.Parameters["prompt"] != "":
-		return set(run, v1alpha1.Failed, "InvalidSpec", "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef", nil), nil
+		return set(run, v1alpha1.Failed, "InvalidSpec", promptRefused, nil), nil
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
 		secret := new(corev1.Secret)
@@ -130,7 +136,8 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 		}
 		if len(secret.Data[ref.Key]) == 0 {
 			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
-			return set(run, v1alpha1.Pending, "MissingSecret", message, nil), errors.New(message) // with backoff
+			changed = set(run, v1alpha1.Pending, "MissingSecret", message, nil)
+			return changed, errors.New(message) // with backoff
 		}
 	}
 	job, err := newJob(run) // without a TTL
@@ -151,7 +158,8 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 	case err != nil:
 		return false, err
 	}
-	return set(run, v1alpha1.Pending, "WaitingForJob", "", &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}), nil
+	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
+	return set(run, v1alpha1.Pending, "WaitingForJob", "", ref), nil
 }
 
 // record writes the status, unless the run has changed since it was read, and
@@ -162,7 +170,9 @@ func (r *careful) record(ctx context.Context, before, run *v1alpha1.AgentRun) er
 		return client.IgnoreNotFound(err)
 	}
 	st := run.Status
-	if (st.Phase == v1alpha1.Failed || st.Reason == "MissingSecret") && (st.Reason != before.Status.Reason || st.Message != before.Status.Message) {
+	isFailure := st.Phase == v1alpha1.Failed || st.Reason == "MissingSecret"
+	isNew := st.Reason != before.Status.Reason || st.Message != before.Status.Message
+	if isFailure && isNew {
 		r.events.Eventf(run, nil, corev1.EventTypeWarning, st.Reason, "Reconcile", "%s", st.Message)
 	}
 	return nil
@@ -175,7 +185,8 @@ func (r *careful) release(ctx context.Context, run *v1alpha1.AgentRun, job *batc
 	case job == nil || job.DeletionTimestamp != nil || !metav1.IsControlledBy(job, run):
 		return nil
 	case !finished(job):
-		return client.IgnoreNotFound(r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID}))
+		background := client.PropagationPolicy(metav1.DeletePropagationBackground)
+		return client.IgnoreNotFound(r.Delete(ctx, job, background, client.Preconditions{UID: &job.UID}))
 	case job.Spec.TTLSecondsAfterFinished != nil:
 		return nil
 	}

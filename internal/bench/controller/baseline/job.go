@@ -38,9 +38,15 @@ func jobTTL(run *v1alpha1.AgentRun) *int32 {
 	return new(int32(600))
 }
 
+// promptRefused is the message of a run with its prompt in the parameters.
+const promptRefused = "spec.parameters[prompt] is not accepted: " +
+	"put the prompt into a Secret and name it in spec.secretRef"
+
 // newJob is the Job of a run, without a TTL.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
-	container := corev1.Container{Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args}
+	container := corev1.Container{
+		Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args,
+	}
 	if len(run.Spec.Parameters) > 0 {
 		parameters, err := json.Marshal(run.Spec.Parameters)
 		if err != nil {
@@ -51,9 +57,12 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_PARAMETERS", Value: literal})
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
-		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_SECRET", ValueFrom: &corev1.EnvVarSource{
-			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: ref.Name}, Key: ref.Key},
-		}})
+		selector := &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: ref.Name}, Key: ref.Key,
+		}
+		container.Env = append(container.Env, corev1.EnvVar{
+			Name: "AGENT_SECRET", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: selector},
+		})
 	}
 	backoff := run.Spec.BackoffLimit
 	if backoff == nil {
@@ -67,7 +76,9 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 			ActiveDeadlineSeconds: run.Spec.TimeoutSeconds,
 			Suspend:               new(run.Spec.Suspend),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations)},
+				ObjectMeta: metav1.ObjectMeta{
+					Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations),
+				},
 				Spec: corev1.PodSpec{
 					RestartPolicy:      corev1.RestartPolicyNever,
 					ServiceAccountName: run.Spec.ServiceAccountName,
@@ -80,7 +91,8 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 
 func finished(job *batchv1.Job) bool {
 	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+		isEnd := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+		if isEnd && c.Status == corev1.ConditionTrue {
 			return true
 		}
 	}
@@ -89,7 +101,10 @@ func finished(job *batchv1.Job) bool {
 
 // set changes the status of a run and reports whether it differs. The times are
 // the start and the end of the Job, if they exist.
-func set(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) (changed bool) {
+func set(
+	run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string,
+	ref *jobgc.Ref, times ...*metav1.Time,
+) (changed bool) {
 	before := run.Status.DeepCopy()
 	st := &run.Status
 	st.Phase, st.Reason, st.Message = phase, reason, message
@@ -137,7 +152,8 @@ func conditions(run *v1alpha1.AgentRun) {
 			truth = metav1.ConditionTrue
 		}
 		apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{
-			Type: kind, Status: truth, Reason: run.Status.Reason, Message: run.Status.Message, ObservedGeneration: run.Generation,
+			Type: kind, Status: truth, Reason: run.Status.Reason, Message: run.Status.Message,
+			ObservedGeneration: run.Generation,
 		})
 	}
 	one("Ready", run.Status.Phase == v1alpha1.Succeeded)

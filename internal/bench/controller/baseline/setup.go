@@ -44,7 +44,9 @@ const uncached = client.DisableReadYourWritesConsistency
 func Options(namespace string) (ctrl.Options, error) {
 	options := ctrl.Options{
 		Scheme: runtime.NewScheme(),
-		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: small},
+		Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: small,
+		},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor:                      []client.Object{new(corev1.Secret)},
 			EnableReadYourWritesConsistency: new(true),
@@ -59,10 +61,11 @@ func Options(namespace string) (ctrl.Options, error) {
 
 // Add adds the usual or the careful reconciler to a manager.
 func Add(mgr ctrl.Manager, care bool) error {
-	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: mgr.GetEventRecorder("agentrun")}
+	recorder := mgr.GetEventRecorder("agentrun")
+	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: recorder}
 	var changes []builder.ForOption
 	if care {
-		r = &careful{Client: mgr.GetClient(), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder("agentrun")}
+		r = &careful{Client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder}
 		// Not its own status writes.
 		changes = append(changes, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	}
@@ -70,13 +73,11 @@ func Add(mgr ctrl.Manager, care bool) error {
 		least = 200 * time.Millisecond
 		most  = 30 * time.Second
 	)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](least, most)
 	return ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), changes...).
 		Owns(new(batchv1.Job)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: 4,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](least, most),
-		}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: limiter}).
 		Complete(r)
 }
 

@@ -51,7 +51,8 @@ func (r *usual) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	case err != nil:
 		return ctrl.Result{}, err
 	case !metav1.IsControlledBy(job, run):
-		return ctrl.Result{}, r.fail(ctx, run, "NameTaken", fmt.Sprintf("Job %s belongs to another run", job.Name))
+		message := fmt.Sprintf("Job %s belongs to another run", job.Name)
+		return ctrl.Result{}, r.fail(ctx, run, "NameTaken", message)
 	case run.Spec.Cancel && !finished(job):
 		return ctrl.Result{}, r.cancel(ctx, run, job)
 	case run.Spec.Suspend != *job.Spec.Suspend && !finished(job):
@@ -66,26 +67,15 @@ func (r *usual) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 func (r *usual) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 	switch {
 	case run.Status.JobRef != nil:
-		return r.fail(ctx, run, "WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", run.Status.JobRef.Name))
+		message := fmt.Sprintf("Job %s is gone and its result was never seen", run.Status.JobRef.Name)
+		return r.fail(ctx, run, "WorkflowJobMissing", message)
 	case run.Spec.Cancel:
 		return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
 	case run.Spec.Parameters["prompt"] != "":
-		return r.fail(ctx, run, "InvalidSpec", "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef")
+		return r.fail(ctx, run, "InvalidSpec", promptRefused)
 	}
-	if ref := run.Spec.SecretRef; ref != nil {
-		secret := new(corev1.Secret)
-		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
-		if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
-			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
-			r.events.Eventf(run, nil, corev1.EventTypeWarning, "MissingSecret", "Reconcile", "%s", message)
-			if err := r.update(ctx, run, v1alpha1.Pending, "MissingSecret", message, nil); err != nil {
-				return err
-			}
-			return fmt.Errorf("%s", message) // with backoff
-		}
-		if err != nil {
-			return err
-		}
+	if err := r.findSecret(ctx, run); err != nil {
+		return err
 	}
 	job, err := newJob(run)
 	if err != nil {
@@ -100,12 +90,37 @@ func (r *usual) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 	} else if err != nil && !apierrors.IsAlreadyExists(err) { // the cache will have the existing Job
 		return err
 	}
-	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID})
+	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
+	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", ref)
+}
+
+// findSecret returns an error if the run names a Secret or a key that does not
+// exist, and reports that.
+func (r *usual) findSecret(ctx context.Context, run *v1alpha1.AgentRun) error {
+	ref := run.Spec.SecretRef
+	if ref == nil {
+		return nil
+	}
+	secret := new(corev1.Secret)
+	err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if err == nil && len(secret.Data[ref.Key]) > 0 {
+		return nil
+	}
+	message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
+	r.events.Eventf(run, nil, corev1.EventTypeWarning, "MissingSecret", "Reconcile", "%s", message)
+	if err := r.update(ctx, run, v1alpha1.Pending, "MissingSecret", message, nil); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s", message) // with backoff
 }
 
 // follow records the state of the Job.
 func (r *usual) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
 	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
+	started := job.Status.StartTime
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue
@@ -113,11 +128,14 @@ func (r *usual) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1
 		switch c.Type {
 		case batchv1.JobComplete:
 			ref.Outcome = jobgc.Succeeded
-			return r.update(ctx, run, v1alpha1.Succeeded, "JobSucceeded", "", ref, job.Status.StartTime, job.Status.CompletionTime)
+			completed := job.Status.CompletionTime
+			return r.update(ctx, run, v1alpha1.Succeeded, "JobSucceeded", "", ref, started, completed)
 		case batchv1.JobFailed:
 			ref.Outcome = jobgc.Failed
 			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
-			if err := r.update(ctx, run, v1alpha1.Failed, "JobFailed", message, ref, job.Status.StartTime, &c.LastTransitionTime); err != nil {
+			failed := &c.LastTransitionTime
+			err := r.update(ctx, run, v1alpha1.Failed, "JobFailed", message, ref, started, failed)
+			if err != nil {
 				return err
 			}
 			r.events.Eventf(run, nil, corev1.EventTypeWarning, "JobFailed", "Reconcile", "%s", message)
@@ -128,15 +146,16 @@ func (r *usual) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1
 	switch {
 	case *job.Spec.Suspend:
 		return r.update(ctx, run, v1alpha1.Pending, "Suspended", "", ref)
-	case job.Status.StartTime != nil:
-		return r.update(ctx, run, v1alpha1.Running, "JobRunning", "", ref, job.Status.StartTime)
+	case started != nil:
+		return r.update(ctx, run, v1alpha1.Running, "JobRunning", "", ref, started)
 	}
 	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", ref)
 }
 
 // cancel deletes the Job and ends the run.
 func (r *usual) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
-	err := r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
+	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
+	err := r.Delete(ctx, job, background, client.Preconditions{UID: &job.UID})
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
@@ -153,7 +172,10 @@ func (r *usual) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, messag
 }
 
 // update writes the status if it changes.
-func (r *usual) update(ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) error {
+func (r *usual) update(
+	ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string,
+	ref *jobgc.Ref, times ...*metav1.Time,
+) error {
 	key := client.ObjectKeyFromObject(run)
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := r.Get(ctx, key, run); err != nil {

@@ -40,7 +40,9 @@ func run(ctx context.Context, namespace string, elect, care bool) error {
 		return err
 	}
 	options.Metrics.BindAddress = "127.0.0.1:0"
-	options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = elect, "agentrun", namespace
+	options.LeaderElection = elect
+	options.LeaderElectionID = "agentrun"
+	options.LeaderElectionNamespace = namespace
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return err
