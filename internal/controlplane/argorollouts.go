@@ -24,15 +24,16 @@ const (
 // always free.
 const argoHealth = "http://" + loopback + ":8080/healthz"
 
-var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; start it in a separate network namespace, see package netns")
+var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; " +
+	"start it in a separate network namespace, see package netns")
 
 // prepareArgoRollouts describes the controller. Its user has no rights yet.
 func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 	if err := cp.writeIdentity(build.ArgoRollouts, argoUser); err != nil {
 		return err
 	}
-	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts],
-		[]string{"--kubeconfig=" + cp.identity(build.ArgoRollouts), "--qps=1000", "--burst=2000"}, answers(&rest.Config{}, argoHealth))
+	args := []string{"--kubeconfig=" + cp.identity(build.ArgoRollouts), "--qps=1000", "--burst=2000"}
+	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], args, answers(&rest.Config{}, argoHealth))
 	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace, smallHeap}
 	return nil
 }
@@ -52,9 +53,10 @@ func (cp *ControlPlane) InstallArgoRollouts(ctx context.Context) error {
 	if err := cp.InstallCRDs(ctx, crds...); err != nil {
 		return err
 	}
+	role := filepath.Join(source, "manifests", "role", "argo-rollouts-clusterrole.yaml")
 	for _, args := range [][]string{
 		{"create", "namespace", argoNamespace},
-		{"apply", "--server-side", "-f", filepath.Join(source, "manifests", "role", "argo-rollouts-clusterrole.yaml")},
+		{"apply", "--server-side", "-f", role},
 		{"create", "clusterrolebinding", "argo-rollouts", "--clusterrole=" + argoRole, "--user=" + argoUser},
 	} {
 		if err := cp.runKubectl(ctx, args...); err != nil {

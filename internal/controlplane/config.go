@@ -56,7 +56,9 @@ func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "controlplane"
 	file := clientcmdapi.NewConfig()
 	file.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}
+	file.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
+	}
 	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: "default"}
 	file.CurrentContext = name
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
@@ -88,7 +90,8 @@ func (cp *ControlPlane) writeFiles() error {
 	if cp.admin, err = cp.User("controlplane-admin", masters); err != nil {
 		return err
 	}
-	if err := cp.writeIdentity(build.ControllerManager, "system:kube-controller-manager", masters); err != nil {
+	const user = "system:kube-controller-manager"
+	if err := cp.writeIdentity(build.ControllerManager, user, masters); err != nil {
 		return err
 	}
 	return WriteKubeconfig(cp.Kubeconfig(), cp.admin)

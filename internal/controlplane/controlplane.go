@@ -112,7 +112,8 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	sweep(os.TempDir(), time.Now())
-	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: cmp.Or(opts.Kubectl, programs[build.Kubectl])}
+	kubectl := cmp.Or(opts.Kubectl, programs[build.Kubectl])
+	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: kubectl}
 	if cp.log == nil {
 		cp.log = io.Discard
 	}
@@ -167,7 +168,8 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	}
 	apiServer := apiServerArgs(cp.dir, cp.ports[0].number)
 	if opts.AuditPolicy != "" {
-		if err := os.WriteFile(filepath.Join(cp.dir, auditPolicyFile), []byte(opts.AuditPolicy), 0o600); err != nil {
+		policy := filepath.Join(cp.dir, auditPolicyFile)
+		if err := os.WriteFile(policy, []byte(opts.AuditPolicy), 0o600); err != nil {
 			return fmt.Errorf("controlplane: %w", err)
 		}
 		apiServer = append(apiServer, auditArgs(cp.dir)...)
@@ -175,8 +177,10 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	cp.Etcd = cp.process(programs[build.Etcd], etcdArgs(cp.dir), etcdReady(cp.dir))
 	cp.APIServer = cp.process(programs[build.APIServer],
 		append(apiServer, opts.APIServerArgs...), apiServerReady(cp.admin))
+	managerPort := cp.ports[1].number
+	managerArgs := controllerManagerArgs(cp.dir, managerPort, opts.Controllers)
 	cp.ControllerManager = cp.process(programs[build.ControllerManager],
-		append(controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), opts.ControllerManagerArgs...), healthy(cp.pki, cp.ports[1].number))
+		append(managerArgs, opts.ControllerManagerArgs...), healthy(cp.pki, managerPort))
 	cp.processes = []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
 	if opts.Nodes > 0 {
 		if err := cp.prepareNodes(programs, opts.Nodes); err != nil {
@@ -193,7 +197,9 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 func (cp *ControlPlane) process(path string, args []string, ready probe) *Process {
 	ended := &run{done: make(chan struct{})}
 	close(ended.done)
-	return &Process{path: path, args: args, dir: cp.dir, group: cp.guard.Process.Pid, ready: ready, current: ended}
+	return &Process{
+		path: path, args: args, dir: cp.dir, group: cp.guard.Process.Pid, ready: ready, current: ended,
+	}
 }
 
 // Ready returns when all processes are ready, for use after a fault. It waits

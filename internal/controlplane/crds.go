@@ -37,10 +37,11 @@ func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error 
 // established waits until the API server serves the kinds. It repeats kubectl
 // wait, which fails immediately for an object without conditions.
 func (cp *ControlPlane) established(ctx context.Context, path string) (last error) {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	serves := func(ctx context.Context) (bool, error) {
 		last = cp.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=10s", "-f", path)
 		return last == nil, nil
-	})
+	}
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, serves)
 	return errors.Join(last, err)
 }
 

@@ -38,7 +38,8 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("controlplane: %w", err)
 	}
-	logger := funcr.New(func(_, line string) { _, _ = fmt.Fprintln(log, line) }, funcr.Options{LogTimestamp: true})
+	write := func(_, line string) { _, _ = fmt.Fprintln(log, line) }
+	logger := funcr.New(write, funcr.Options{LogTimestamp: true})
 	cp.kubelet.Go(func() {
 		defer func() { _ = log.Close() }()
 		_ = k.Start(logr.NewContext(ctx, logger)) // ends with ctx

@@ -62,8 +62,11 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	if err := os.WriteFile(config, stages, 0o600); err != nil {
 		return fmt.Errorf("controlplane: %w", err)
 	}
-	cp.APIServer.env = append(cp.APIServer.env, "GOGC=200", "GOMEMLIMIT=464MiB") // with pods it takes most of what all programs take: it collects rarely, but near this; 384 took 1.6x the CPU
-	cp.Scheduler = cp.process(programs[build.Scheduler], schedulerArgs(cp.dir, cp.ports[2].number), healthy(cp.pki, cp.ports[2].number))
+	// With pods it takes most of what all programs take. It collects rarely, but
+	// near this limit. A limit of 384 took 1.6x the CPU.
+	cp.APIServer.env = append(cp.APIServer.env, "GOGC=200", "GOMEMLIMIT=464MiB")
+	port := cp.ports[2].number
+	cp.Scheduler = cp.process(programs[build.Scheduler], schedulerArgs(cp.dir, port), healthy(cp.pki, port))
 	cp.ControllerManager.env = append(cp.ControllerManager.env, smallHeap)
 	cp.Scheduler.env = append(cp.Scheduler.env, smallHeap)
 	cp.Kwok = cp.process(programs[build.Kwok], kwokArgs(cp.dir, config), nodesReady(cp.admin, nodes))
@@ -117,7 +120,8 @@ func nodesReady(admin *rest.Config, nodes int) probe {
 			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
 				// The scheduler spreads pods by this label.
-				node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
+				labels := map[string]string{corev1.LabelHostname: name}
+				node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 				node, err = client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 			}
 			if err != nil {

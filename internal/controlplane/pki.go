@@ -32,7 +32,8 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("controlplane: %w", err)
 	}
-	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "controlplane", NotBefore: time.Now().Add(-time.Hour)}, key)
+	config := cert.Config{CommonName: "controlplane", NotBefore: time.Now().Add(-time.Hour)}
+	certificate, err := cert.NewSelfSignedCACert(config, key)
 	if err != nil {
 		return nil, fmt.Errorf("controlplane: %w", err)
 	}

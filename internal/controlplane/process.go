@@ -132,9 +132,11 @@ func (p *Process) Ready(ctx context.Context) error {
 		}
 		select {
 		case <-r.done:
-			return fmt.Errorf("controlplane: %s ended before it was ready: %s; %s", p.Name(), r.cmd.ProcessState, tail(p.Log()))
+			return fmt.Errorf("controlplane: %s ended before it was ready: %s; %s",
+				p.Name(), r.cmd.ProcessState, tail(p.Log()))
 		case <-ctx.Done():
-			return fmt.Errorf("controlplane: %s is not ready: %w (%w); %s", p.Name(), err, context.Cause(ctx), tail(p.Log()))
+			return fmt.Errorf("controlplane: %s is not ready: %w (%w); %s",
+				p.Name(), err, context.Cause(ctx), tail(p.Log()))
 		case <-time.After(25 * time.Millisecond):
 		}
 	}

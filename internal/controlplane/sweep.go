@@ -33,7 +33,8 @@ const maxSocketPath = 103
 // file.
 func newDir(parent string) (dir string, owner *os.File, err error) {
 	if path := filepath.Join(parent, dirPrefix+"4294967295", etcdSocket); len(path) > maxSocketPath {
-		return "", nil, fmt.Errorf("controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
+		return "", nil, fmt.Errorf(
+			"controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
 	}
 	if dir, err = os.MkdirTemp(parent, dirPrefix); err != nil {
 		return "", nil, fmt.Errorf("controlplane: %w", err)

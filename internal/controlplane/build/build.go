@@ -123,7 +123,8 @@ func wanted(more []string) ([]program, error) {
 	for _, name := range more {
 		i := slices.IndexFunc(extras(), func(p program) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("build: More: %q is not a program; want %s, %s, %s, %s or %s", name, Kubectl, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
+			return nil, fmt.Errorf("build: More: %q is not a program; want %s, %s, %s, %s or %s",
+				name, Kubectl, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
 		}
 		list = append(list, extras()[i])
 	}
@@ -156,14 +157,7 @@ func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	}
 	for len(missing) > 0 {
 		shelf := shelfOf(missing[0].module)
-		var here, others []program
-		for _, p := range missing {
-			if slices.Contains(shelf, p.module) {
-				here = append(here, p)
-			} else {
-				others = append(others, p)
-			}
-		}
+		here, others := divide(missing, shelf)
 		missing = others
 		entry, err := openEntry(ctx, opts.Source, shelf)
 		if err != nil {
@@ -177,6 +171,18 @@ func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 		}
 	}
 	return have, nil
+}
+
+// divide returns the programs of these build modules, and the others.
+func divide(list []program, modules []string) (here, others []program) {
+	for _, p := range list {
+		if slices.Contains(modules, p.module) {
+			here = append(here, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return here, others
 }
 
 // fill builds what the entry lacks, under the entry's lock.
@@ -201,7 +207,8 @@ func (e *entry) fill(ctx context.Context, wanted []program, log progress) error 
 	for _, p := range lacking {
 		names = append(names, p.name)
 	}
-	log.line("building %s from source, which takes minutes, once; cached in %s", strings.Join(names, ", "), e.dir)
+	log.line("building %s from source, which takes minutes, once; cached in %s",
+		strings.Join(names, ", "), e.dir)
 	for i, p := range lacking {
 		title := fmt.Sprintf("step %d of %d: %s", i+1, len(lacking), p.name)
 		if err := log.step(title, func() error { return e.compile(ctx, p) }); err != nil {

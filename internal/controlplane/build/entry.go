@@ -121,7 +121,10 @@ func (e *entry) prune() error {
 	}
 	for _, other := range others {
 		info, err := other.Info()
-		if err != nil || !other.IsDir() || other.Name() == filepath.Base(e.dir) || time.Since(info.ModTime()) < unusedAfter {
+		if err != nil || !other.IsDir() || other.Name() == filepath.Base(e.dir) {
+			continue
+		}
+		if time.Since(info.ModTime()) < unusedAfter {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(root, other.Name())); err != nil {

@@ -26,7 +26,8 @@ func locate(ctx context.Context, source string) (string, error) {
 	}
 	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", parent)
 	if err != nil {
-		return "", fmt.Errorf("%w; run inside a module that requires %s, or set %s", err, parent, assetsVariable)
+		return "", fmt.Errorf("%w; run inside a module that requires %s, or set %s",
+			err, parent, assetsVariable)
 	}
 	return filepath.Join(dir, "build"), nil
 }
@@ -105,7 +106,8 @@ func (m module) flags() []string {
 	if version := m.kubernetesVersion(); version != "" {
 		numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 		const pkg = " -X k8s.io/component-base/version."
-		ldflags += pkg + "gitVersion=" + version + pkg + "gitMajor=" + numbers[0] + pkg + "gitMinor=" + numbers[1]
+		ldflags += pkg + "gitVersion=" + version
+		ldflags += pkg + "gitMajor=" + numbers[0] + pkg + "gitMinor=" + numbers[1]
 	}
 	flags := []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
 	if m.modFile != "go.mod" {

@@ -71,7 +71,8 @@ type Kubelet struct {
 // New returns a Kubelet that uses client. Set a high rate limit of the client,
 // or none. It starts nothing.
 func New(client kubernetes.Interface) *Kubelet {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](10*time.Millisecond, 2*time.Second)
+	const least, most = 10 * time.Millisecond, 2 * time.Second
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](least, most)
 	return &Kubelet{client: client, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
@@ -100,7 +101,8 @@ func (k *Kubelet) Register(ctx context.Context) error {
 	now := metav1.Now()
 	node.Status.Capacity, node.Status.Allocatable = room, room
 	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "StandIn", Message: "no container runs here",
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue,
+		Reason: "StandIn", Message: "no container runs here",
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
 	if _, err := nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
@@ -162,7 +164,9 @@ func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) boo
 
 // serve takes a pod one step further. A wait above zero says when to look again
 // if nothing happens to the pod before.
-func (k *Kubelet) serve(ctx context.Context, pods corelisters.PodLister, name cache.ObjectName) (time.Duration, error) {
+func (k *Kubelet) serve(
+	ctx context.Context, pods corelisters.PodLister, name cache.ObjectName,
+) (time.Duration, error) {
 	pod, err := pods.Pods(name.Namespace).Get(name.Name)
 	if err != nil {
 		return 0, err
@@ -195,10 +199,12 @@ func (k *Kubelet) take(ctx context.Context, pod *corev1.Pod, step step, plan pla
 	case finish:
 		status = endedStatus(pod, plan.ending(), time.Now())
 	case reject:
-		status = endedStatus(pod, ending{code: 1, reason: "InvalidAnnotation", message: invalid.Error()}, time.Now())
+		rejected := ending{code: 1, reason: "InvalidAnnotation", message: invalid.Error()}
+		status = endedStatus(pod, rejected, time.Now())
 		status.Reason, status.Message = "InvalidAnnotation", invalid.Error()
 	case evict:
-		status = endedStatus(pod, ending{code: 143, reason: "Error", message: "deleted while it ran"}, time.Now())
+		evicted := ending{code: 143, reason: "Error", message: "deleted while it ran"}
+		status = endedStatus(pod, evicted, time.Now())
 	default:
 		return nil
 	}

@@ -55,7 +55,8 @@ func planFor(pod *corev1.Pod) (plan, error) {
 			p.linger, ok = duration(value)
 		}
 		if !ok {
-			errs = append(errs, fmt.Errorf("annotation %s: %q is not accepted; want %s", name, value, accepted))
+			err := fmt.Errorf("annotation %s: %q is not accepted; want %s", name, value, accepted)
+			errs = append(errs, err)
 		}
 	}
 	return p, errors.Join(errs...)

@@ -21,7 +21,9 @@ func runningStatus(pod *corev1.Pod, at time.Time) corev1.PodStatus {
 	status.StartTime = &now
 	status.HostIP = "127.0.0.1"
 	status.HostIPs = []corev1.HostIP{{IP: status.HostIP}}
-	for _, condition := range []corev1.PodConditionType{corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+	for _, condition := range []corev1.PodConditionType{
+		corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady,
+	} {
 		setCondition(&status, condition, corev1.ConditionTrue, "", now)
 	}
 	status.ContainerStatuses = nil
@@ -76,7 +78,10 @@ func endedStatus(pod *corev1.Pod, e ending, at time.Time) corev1.PodStatus {
 
 // setCondition sets one condition. It keeps the others, which belong to other
 // writers.
-func setCondition(status *corev1.PodStatus, t corev1.PodConditionType, value corev1.ConditionStatus, reason string, now metav1.Time) {
+func setCondition(
+	status *corev1.PodStatus, t corev1.PodConditionType, value corev1.ConditionStatus, reason string,
+	now metav1.Time,
+) {
 	condition := corev1.PodCondition{Type: t, Status: value, Reason: reason, LastTransitionTime: now}
 	i := slices.IndexFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
 	if i < 0 {

@@ -35,7 +35,9 @@ func Again(ctx context.Context) (code int, err error) {
 		return exit.ExitCode(), nil
 	}
 	if errors.Is(err, os.ErrPermission) {
-		err = fmt.Errorf("%w; allow user namespaces (sysctl user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns), or run as root with CAP_SYS_ADMIN", err)
+		const switches = "user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns"
+		err = fmt.Errorf("%w; allow user namespaces (sysctl %s), or run as root with CAP_SYS_ADMIN",
+			err, switches)
 	}
 	if err != nil {
 		return 1, fmt.Errorf("netns: create a network namespace: %w", err)

@@ -12,7 +12,8 @@ import (
 
 // Again is an error: only Linux has network namespaces.
 func Again(context.Context) (int, error) {
-	return 1, errors.New("netns: only Linux has network namespaces; run the suite there, in a container for example")
+	return 1, errors.New("netns: only Linux has network namespaces; " +
+		"run the suite there, in a container for example")
 }
 
 // Up does nothing.

@@ -18,9 +18,12 @@ import (
 
 // Grant gives a user these rules in a namespace, with a Role and a RoleBinding
 // of this name. It returns when the API server allows what they say.
-func Grant(ctx context.Context, kube kubernetes.Interface, namespace, name, user string, rules ...rbacv1.PolicyRule) error {
+func Grant(
+	ctx context.Context, kube kubernetes.Interface, namespace, name, user string, rules ...rbacv1.PolicyRule,
+) error {
 	meta := metav1.ObjectMeta{Name: name}
-	_, err := kube.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: rules}
+	_, err := kube.RbacV1().Roles(namespace).Create(ctx, role, metav1.CreateOptions{})
 	_, bound := kube.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
@@ -30,9 +33,10 @@ func Grant(ctx context.Context, kube kubernetes.Interface, namespace, name, user
 		return err
 	}
 	for _, r := range Rights(rules) {
-		if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		allowed := func(ctx context.Context) (bool, error) {
 			return May(ctx, kube, namespace, user, r.Verb, r.Resource, r.Group)
-		}); err != nil {
+		}
+		if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, allowed); err != nil {
 			return err
 		}
 	}
@@ -41,13 +45,17 @@ func Grant(ctx context.Context, kube kubernetes.Interface, namespace, name, user
 
 // May asks the API server if a user may use a verb on a resource or on a
 // subresource ("jobs/status") of a group.
-func May(ctx context.Context, kube kubernetes.Interface, namespace, user, verb, resource, group string) (bool, error) {
+func May(
+	ctx context.Context, kube kubernetes.Interface, namespace, user, verb, resource, group string,
+) (bool, error) {
 	resource, subresource, _ := strings.Cut(resource, "/")
-	review, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+	question := authorizationv1.SubjectAccessReviewSpec{
+		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
-		}},
-	}, metav1.CreateOptions{})
+		},
+	}
+	review, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx,
+		&authorizationv1.SubjectAccessReview{Spec: question}, metav1.CreateOptions{})
 	if err != nil {
 		return false, err
 	}

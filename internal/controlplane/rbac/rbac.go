@@ -37,7 +37,8 @@ func Rights(rules []rbacv1.PolicyRule) (all []Right) {
 // package comment in file. It returns an error if the section is missing or the
 // block does not have the rules of a Role.
 func Documented(file string) ([]rbacv1.PolicyRule, error) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+	const mode = parser.ParseComments | parser.PackageClauseOnly
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, mode)
 	if err != nil {
 		return nil, fmt.Errorf("rbac: %w", err)
 	}
