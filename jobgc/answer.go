@@ -32,7 +32,7 @@ const (
 	verdictDenied      verdict = "denied"      // by a policy or a webhook
 	verdictInvalid     verdict = "invalid"     // a test of the patch failed, or its result is not valid
 	verdictTerminating verdict = "terminating" // the namespace is being deleted
-	verdictRefused     verdict = "refused"     // by the API server, for another reason
+	verdictRefused     verdict = "refused"     // for another reason, or the Job cannot be built
 	verdictUnknown     verdict = "unknown"     // no answer of the API server came
 )
 

@@ -90,10 +90,10 @@ const (
 // owner has recorded how it ended.
 func decide(v view) action {
 	if v.ref.uid == "" {
-		return v.start()
+		return v.decideStart()
 	}
 	if v.doubtsOwner() {
-		return v.confirm()
+		return v.decideConfirmation()
 	}
 	if v.ref.released || v.found.state == Pending {
 		return actWait
@@ -103,22 +103,22 @@ func decide(v view) action {
 		return actRecord
 	}
 	if v.found.gone() {
-		return v.leave()
+		return v.decideLeave()
 	}
 	if v.cancel && v.ref.outcome == "" {
-		return v.stop()
+		return v.decideStop()
 	}
 	switch v.found.state {
 	case Finished:
-		return v.release()
+		return v.decideRelease()
 	case Deleting:
-		return v.endDeletion()
+		return v.decideDeletion()
 	default:
 	}
 	if v.ended {
 		return actWait
 	}
-	return v.resume()
+	return v.decideSuspension()
 }
 
 // done reports whether the owner wants nothing more of its Job.
@@ -138,9 +138,9 @@ func (v view) doubtsOwner() bool {
 	return v.memory.loss != v.found.state
 }
 
-// confirm decides for an owner that is not believed. An answer that agrees
+// decideConfirmation decides for an owner that is not believed. An answer that agrees
 // ends the doubt.
-func (v view) confirm() action {
+func (v view) decideConfirmation() action {
 	if v.stored.is == ownerUnread {
 		return actReadOwner
 	}
@@ -164,8 +164,8 @@ func (v view) ownerAgrees() bool {
 // the one of this call comes next.
 func (v view) isUnwritten() bool { return v.adopted && v.stored.ref.uid == "" }
 
-// start decides for an owner that has recorded no Job.
-func (v view) start() action {
+// decideStart decides for an owner that has recorded no Job.
+func (v view) decideStart() action {
 	switch {
 	case v.found.job.uid != "":
 		return actAdopt
@@ -185,8 +185,8 @@ func (v view) start() action {
 	return actWait
 }
 
-// stop decides for the Job of a cancelled run that has recorded no outcome.
-func (v view) stop() action {
+// decideStop decides for the Job of a cancelled run that has recorded no outcome.
+func (v view) decideStop() action {
 	job := v.found.job
 	switch {
 	case v.found.state == Finished, job.deleting: // its pods end by themselves
@@ -197,33 +197,33 @@ func (v view) stop() action {
 	case !v.ended:
 		return actWait
 	case !v.deletes, job.deleting:
-		return v.release()
+		return v.decideRelease()
 	}
-	return v.recorded(actDelete)
+	return v.onceRecorded(actDelete)
 }
 
-// endDeletion decides for a Job that is being deleted unfinished.
+// decideDeletion decides for a Job that is being deleted unfinished.
 // Options.Finalizer keeps it until its loss is recorded.
-func (v view) endDeletion() action {
+func (v view) decideDeletion() action {
 	if v.done() {
-		return v.release()
+		return v.decideRelease()
 	}
 	return actWait
 }
 
-// release decides for a Job whose owner waits for nothing more.
-func (v view) release() action {
+// decideRelease decides for a Job whose owner waits for nothing more.
+func (v view) decideRelease() action {
 	switch {
 	case v.memory.sentFor == v.found.job:
 		return actWait // the cache may not show it yet
 	case v.finalTTLIsDue(), v.found.job.held, v.blind():
-		return v.recorded(actRelease)
+		return v.onceRecorded(actRelease)
 	}
-	return v.leave()
+	return v.decideLeave()
 }
 
-// leave decides for a Job that needs nothing more.
-func (v view) leave() action {
+// decideLeave decides for a Job that needs nothing more.
+func (v view) decideLeave() action {
 	if v.restsUnseen() {
 		return actClose
 	}
@@ -246,8 +246,8 @@ func (v view) rests() bool {
 	return false
 }
 
-// recorded returns a if the stored owner has recorded how this Job ended.
-func (v view) recorded(a action) action {
+// onceRecorded returns a if the stored owner has recorded how this Job ended.
+func (v view) onceRecorded(a action) action {
 	if v.stored.is == ownerUnread {
 		return actReadOwner
 	}
@@ -258,9 +258,9 @@ func (v view) recorded(a action) action {
 	return actWait
 }
 
-// resume decides for a Job that has not finished and is wanted. An older spec
+// decideSuspension decides for a Job that has not finished and is wanted. An older spec
 // of the owner must not undo what another replica did for the newer one.
-func (v view) resume() action {
+func (v view) decideSuspension() action {
 	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
 		return actWait
 	}

@@ -47,7 +47,7 @@ func (m machine) findRecorded() (machine, request) {
 	if remembered {
 		return m.finds(last)
 	}
-	if m.ended && m.memory.missed && m.memory.settled {
+	if m.ended && m.memory.missed && m.memory.eventOver {
 		return m.finds(m.gone(jobFacts{}, sourceTombstone)) // it was read live before
 	}
 	if m.informer && m.memory.fate != fateRemoved {
@@ -65,7 +65,7 @@ func (m machine) isBack(uid types.UID) bool {
 // notInCache waits for a cache that may lag behind, or for a delete event that
 // may be on the way, and then asks the API server.
 func (m machine) notInCache() (machine, request) {
-	if m.memory.missed && !m.memory.settled {
+	if m.memory.missed && !m.memory.eventOver {
 		return m.end(pending(againSettled)), requestNone
 	}
 	if !m.ended {
@@ -159,8 +159,8 @@ func (m machine) missing(a answer) machine {
 	}
 	m.notes.uid = m.ref.uid
 	m.notes.missed = true
-	settled := m.memory.settled || m.memory.fate == fateRemoved
-	if !settled {
+	over := m.memory.eventOver || m.memory.fate == fateRemoved
+	if !over {
 		return m.end(pending(againSettled))
 	}
 	return m.to(stageDecide)
@@ -238,7 +238,7 @@ func (m machine) findRemembered() machine {
 	}
 	m.notes.uid = m.memory.uid
 	m.notes.missed = true
-	if !m.memory.settled {
+	if !m.memory.eventOver {
 		m.found = pending(againSettled)
 	}
 	return m

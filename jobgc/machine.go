@@ -13,6 +13,7 @@ import "cmp"
 // A call finds the Job (find.go), decides what to do (decide.go) and does it:
 // it creates or adopts the Job (create.go), steers it (below), or releases it
 // (release.go). Each stage that needs a request has a method for its answer.
+// testdata/scenes/run.txt plays the life of a Job.
 //
 // The shell calls next, makes the request, and calls answer, until next returns
 // no request. Before each call of next and of answer it sets memory to what the
@@ -109,8 +110,10 @@ func (m machine) move() (machine, request) {
 		return m, requestResume
 	case stageDelete:
 		return m, requestDelete
+	case stageUnbuilt, stageTaken, stageRefused, stageMarkAgain, stageRaiseAgain, stageReread:
+		return m, requestRead // they look for the Job
 	default:
-		return m, requestRead // the stages that look for the Job
+		return m.fail(failureRequest), requestNone // no such stage
 	}
 }
 
@@ -152,7 +155,7 @@ func (m machine) answer(a answer) machine {
 	case stageDelete:
 		return m.deleted(a)
 	default:
-		return m
+		return m.fail(failureRequest) // no stage that asks
 	}
 }
 

@@ -36,7 +36,8 @@ type expected struct {
 // maxRemembered is how many Jobs a Guard remembers: the last ones.
 const maxRemembered = 4096
 
-// memory is what a Guard remembers of Jobs that it has created or adopted.
+// memory is what a Guard remembers of Jobs that it has created, adopted or seen
+// deleted.
 type memory struct {
 	mu     sync.Mutex
 	jobs   ring[types.UID, past]
@@ -66,7 +67,7 @@ func (m *memory) of(uid types.UID, now time.Time) (recollection, Observation) {
 	oldest, full := m.jobs.oldest()
 	crowded := full && now.Sub(oldest.since) < time.Minute
 	if !known && crowded {
-		out.settled = true
+		out.eventOver = true
 	}
 	return out, p.last
 }

@@ -38,18 +38,18 @@ type past struct {
 // recollection is what the machine learns of a past. The zero value is a Job
 // that the Guard does not remember.
 type recollection struct {
-	uid      types.UID
-	fate     fate
-	outcome  Outcome
-	released bool
-	lately   bool     // it was removed a moment ago
-	absent   wait     // for its delete event, since the cache lacks it
-	missed   bool     // a live read has not found it
-	settled  bool     // and its delete event, if there is one, has come
-	sentFor  jobFacts // the copy in the cache when its release was sent, a moment ago
-	reported bool     // Step has returned the end of its run within the last minute
-	loss     State
-	unsure   bool // a creation under this name has got no answer
+	uid       types.UID
+	fate      fate
+	outcome   Outcome
+	released  bool
+	lately    bool     // it was removed a moment ago
+	absent    wait     // for its delete event, since the cache lacks it
+	missed    bool     // a live read has not found it
+	eventOver bool     // its delete event has come, or there is none
+	sentFor   jobFacts // the copy in the cache when its release was sent, a moment ago
+	reported  bool     // Step has returned the end of its run within the last minute
+	loss      State
+	unsure    bool // a creation under this name has got no answer
 }
 
 // wait is how far the wait for a delete event is.
@@ -90,16 +90,16 @@ const (
 func (p past) at(now time.Time) recollection {
 	within := func(t time.Time, d time.Duration) bool { return !t.IsZero() && now.Sub(t) < d }
 	out := recollection{
-		uid:      p.uid,
-		fate:     p.fate,
-		outcome:  p.last.Outcome,
-		released: p.released,
-		lately:   within(p.removed, cacheLag),
-		absent:   waitSince(p.absent, now),
-		missed:   !p.missed.IsZero(),
-		settled:  waitSince(p.missed, now) == waitOver,
-		reported: within(p.reported, recordedLately),
-		loss:     p.loss,
+		uid:       p.uid,
+		fate:      p.fate,
+		outcome:   p.last.Outcome,
+		released:  p.released,
+		lately:    within(p.removed, cacheLag),
+		absent:    waitSince(p.absent, now),
+		missed:    !p.missed.IsZero(),
+		eventOver: waitSince(p.missed, now) == waitOver,
+		reported:  within(p.reported, recordedLately),
+		loss:      p.loss,
 	}
 	if within(p.sent, cacheLag) {
 		out.sentFor = p.sentFor

@@ -17,7 +17,9 @@ func (m machine) release() (machine, request) {
 }
 
 // wasReleased takes the answer of the patch. It tests what it was made for, so
-// that it never changes a successor of the same name.
+// that it never changes a successor of the same name. The Ref of a Job in the
+// cache is not marked as released: the cache shows the annotation, and a mark
+// would cost one more write of the owner.
 func (m machine) wasReleased(a answer) machine {
 	switch a.verdict {
 	case verdictDone, verdictGone:

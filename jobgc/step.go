@@ -216,7 +216,7 @@ func (c *call) recollect() {
 		c.machine.barred = !named && c.g.bars(c.owner)
 	}
 	if c.g.cached == nil {
-		c.machine.memory.settled = true // no event comes
+		c.machine.memory.eventOver = true // no event comes
 	}
 }
 

@@ -142,7 +142,7 @@ func (r *rules) recall(q recall) recollection {
 		out.uid = jobUIDs[q.place]
 	}
 	if !r.informer {
-		out.settled = true // no event comes
+		out.eventOver = true // no event comes
 	}
 	return out
 }
