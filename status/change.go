@@ -28,8 +28,8 @@ type change struct {
 	unkept     *unkept
 	values     values
 
-	before side // after a conflict, the stored object
-	after  side // plan makes its content the one to store
+	base  side // before, and after a conflict the stored object
+	after side // plan makes its content the one to store
 
 	hasList   bool // of conditions, maybe an empty one
 	isMerged  bool // there was a conflict
@@ -49,7 +49,7 @@ type side struct {
 func (c *change) open(before, after Object) error {
 	c.values = values{}
 	var err error
-	c.before.document, err = open("before", before)
+	c.base.document, err = open("before", before)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *change) open(before, after Object) error {
 		return err
 	}
 	c.generation = before.GetGeneration()
-	return refusePair(c.before.document, c.after.document)
+	return refusePair(c.base.document, c.after.document)
 }
 
 // begin reads the two statuses. It is idle if there is nothing to write.
@@ -71,15 +71,15 @@ func (c *change) begin() (idle bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	isIdle := c.after.stamp == c.before.stamp && !c.isBeatDue() && c.before.isSame(c.after.document)
-	if isIdle && !c.before.hasMark(c.names.Conditions) {
+	isIdle := c.after.stamp == c.base.stamp && !c.isBeatDue() && c.base.isSame(c.after.document)
+	if isIdle && !c.base.hasMark(c.names.Conditions) {
 		return true, c.refusePending()
 	}
-	err = c.read(&c.before)
+	err = c.decode(&c.base)
 	if err != nil {
 		return false, err
 	}
-	err = c.read(&c.after)
+	err = c.decode(&c.after)
 	if err != nil {
 		return false, err
 	}
@@ -88,8 +88,8 @@ func (c *change) begin() (idle bool, err error) {
 	return false, nil
 }
 
-// read decodes the status of a side.
-func (c *change) read(s *side) error {
+// decode decodes the status of a side.
+func (c *change) decode(s *side) error {
 	content, err := s.decode(c.names.Conditions, c.values)
 	s.content = content
 	return err
@@ -97,11 +97,11 @@ func (c *change) read(s *side) error {
 
 // observe reads the stamp of before and applies the contract.
 func (c *change) observe() error {
-	stored, err := c.names.read(c.before.document)
+	stored, err := c.names.stampOf(c.base.document)
 	if err != nil {
 		return err
 	}
-	generation := c.before.object.GetGeneration()
+	generation := c.base.object.GetGeneration()
 	if stored.ObservedGeneration > generation {
 		return fmt.Errorf("%w: %d is stored, and the object has generation %d, "+
 			"as after a restore from a backup: see ErrSuperseded",
@@ -121,7 +121,7 @@ func (c *change) observe() error {
 	if c.names.FinishedAt == absent {
 		next.FinishedAt = stored.FinishedAt
 	}
-	c.before.stamp = stored
+	c.base.stamp = stored
 	c.after.stamp = next
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *change) isBeatDue() bool {
 	if c.names.UpdatedAt == absent {
 		return false
 	}
-	updated := c.before.stamp.UpdatedAt
+	updated := c.base.stamp.UpdatedAt
 	if c.isPending {
 		now := wholeSecond(c.now)
 		return !sameSecond(updated, &now) // otherwise it would change nothing
@@ -156,7 +156,7 @@ func (c *change) refusePending() error {
 	}
 	return fmt.Errorf("%w: a write of %s got no answer, and the API server may do it late; "+
 		"reconcile again, for at most %s after that write",
-		ErrStaleRead, nameOf(c.before.object), rememberWrite)
+		ErrStaleRead, nameOf(c.base.object), rememberWrite)
 }
 
 // plan makes after's content the one to store. It returns the body of the
@@ -176,7 +176,7 @@ func (c *change) plan() ([]byte, error) {
 	if c.isBeatDue() {
 		after.fields[updatedAt] = now
 	}
-	stored := c.before.content.tree(c.names.Conditions)
+	stored := c.base.content.tree(c.names.Conditions)
 	body := mergePatch(stored, after.tree(c.names.Conditions), true)
 	if !c.unkept.differ(c.after.object, body, stored, c.now) {
 		return nil, c.refusePending()
@@ -194,7 +194,7 @@ func (c *change) plan() ([]byte, error) {
 // pinned is a patch of the status that the API server refuses if the object has
 // another version than before.
 func (c *change) pinned(status map[string]any) ([]byte, error) {
-	version := c.before.object.GetResourceVersion()
+	version := c.base.object.GetResourceVersion()
 	if version == "" {
 		return nil, errors.New("status: metadata.resourceVersion is empty; " +
 			"want an object that was read from the API server, or in a test one that has a version")
@@ -206,7 +206,7 @@ func (c *change) pinned(status map[string]any) ([]byte, error) {
 // setStamp sets the contract's fields in after. An unchanged field keeps its
 // stored form, such as milliseconds.
 func (c *change) setStamp() error {
-	b := c.before.stamp
+	b := c.base.stamp
 	a := c.after.stamp
 	fields := []struct {
 		name      string
@@ -222,7 +222,7 @@ func (c *change) setStamp() error {
 		if f.name == absent {
 			continue
 		}
-		value, has := c.before.content.fields[f.name]
+		value, has := c.base.content.fields[f.name]
 		if f.isChanged {
 			if !c.after.has(f.name) {
 				return noField(f.name)
@@ -245,7 +245,7 @@ func (c *change) openLive(role string, reply Object) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := c.before.object
+	before := c.base.object
 	if reply.GetUID() != before.GetUID() {
 		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q",
 			ErrReplaced, nameOf(before), reply.GetUID(), before.GetUID())
@@ -260,19 +260,19 @@ func (c *change) rebase(reply Object) error {
 	if err != nil {
 		return err
 	}
-	before := c.before
-	c.before = side{document: live}
+	before := c.base
+	c.base = side{document: live}
 	c.isMerged = true
 	err = c.observe()
 	if err != nil {
 		return err
 	}
-	err = c.read(&c.before)
+	err = c.decode(&c.base)
 	if err != nil {
 		return err
 	}
 	m := merge{
-		before: before.content, after: c.after.content, live: c.before.content,
+		before: before.content, after: c.after.content, live: c.base.content,
 		object: nameOf(reply), names: c.names, owned: c.owned,
 		isFirst: before.isEmpty() && c.isUnreported(),
 	}
@@ -286,7 +286,7 @@ func (c *change) isUnreported() bool {
 	if c.names.ObservedGeneration == absent || c.generation == 0 {
 		return false
 	}
-	return c.before.stamp.ObservedGeneration <= 0
+	return c.base.stamp.ObservedGeneration <= 0
 }
 
 // adopt makes after equal to the reply, and reports the fields that the API
@@ -302,7 +302,7 @@ func (c *change) adopt(reply Object) error {
 		return err
 	}
 	stored := side{document: document}
-	err = c.read(&stored)
+	err = c.decode(&stored)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (c *change) adopt(reply Object) error {
 	if err != nil {
 		return err
 	}
-	before := c.before.content.tree(c.names.Conditions)
+	before := c.base.content.tree(c.names.Conditions)
 	if c.after.content.conditions.isSet {
 		sent[c.names.Conditions] = c.after.content.conditions.withoutPruned(*list).encoded()
 	}
@@ -325,7 +325,7 @@ func (c *change) adopt(reply Object) error {
 // read, take sets only the status: with the new version, an Update of after
 // would revert the spec.
 func (c *change) take(stored side) error {
-	isBefore := stored.document == c.before.document && !c.isMerged
+	isBefore := stored.document == c.base.document && !c.isMerged
 	if isBefore || c.hasNewSpec(stored.object) {
 		return c.after.set(stored.content.tree(c.names.Conditions))
 	}

@@ -152,7 +152,7 @@ func (w Writer) patch(ctx context.Context, c *change) (Result, error) {
 		if data == nil {
 			return Unchanged, w.keep(c)
 		}
-		reply, err := w.send(ctx, request{object: c.before.object, subresource: "status", data: data})
+		reply, err := w.send(ctx, request{object: c.base.object, subresource: "status", data: data})
 		if err == nil {
 			return w.adopt(c, reply)
 		}
@@ -180,29 +180,29 @@ func (w Writer) refused(ctx context.Context, c *change, err error) (Result, erro
 	refusal, isAboutField := c.refusalOf(err)
 	switch {
 	case apierrors.IsNotFound(err):
-		return w.gone(ctx, c.before.object, err)
+		return w.gone(ctx, c.base.object, err)
 	case isAboutField:
 		return w.truncated(ctx, c, refusal, err)
 	case apierrors.IsConflict(err) && c.isPending:
 		return "", c.refusePending()
 	case isUnanswered(err):
-		w.client.writes.lost(w.keyOf(c), versionOf(c.before.object), w.clock())
+		w.client.writes.lost(w.keyOf(c), versionOf(c.base.object), w.clock())
 	}
 	err = c.after.explainNulls(err)
-	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.before.object), err)
+	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base.object), err)
 }
 
 // rebase reads the stored object after a conflict, and merges.
 func (w Writer) rebase(ctx context.Context, c *change, conflict error, conflicts int) (Result, error) {
-	name := nameOf(c.before.object)
+	name := nameOf(c.base.object)
 	err := pause(ctx, conflicts)
 	if err != nil {
 		return "", fmt.Errorf("status: commit: patching %s: %w: %w while waiting to try again",
 			name, conflict, err)
 	}
-	live, err := w.read(ctx, c.before.object)
+	live, err := w.fetch(ctx, c.base.object)
 	if err != nil {
-		return isGone(c.before.object, "reading "+name+" after a conflict", err)
+		return isGone(c.base.object, "reading "+name+" after a conflict", err)
 	}
 	err = c.rebase(live)
 	if errors.Is(err, ErrFieldConflict) && w.client.writes.isEmpty() {
@@ -224,9 +224,9 @@ func (w Writer) adopt(c *change, reply Object) (Result, error) {
 
 // keep ends a Commit that has nothing to write.
 func (w Writer) keep(c *change) error {
-	err := c.take(c.before)
+	err := c.take(c.base)
 	if c.isMerged {
-		w.remember(c, c.before.object)
+		w.remember(c, c.base.object)
 	}
 	return err
 }
@@ -236,7 +236,7 @@ func (w Writer) clock() time.Time { return cmp.Or(w.now, time.Now()) }
 
 // keyOf identifies the object and this writer of it.
 func (w Writer) keyOf(c *change) writeKey {
-	return w.client.writes.keyOf(c.before.object.GetUID(), w.Owned)
+	return w.client.writes.keyOf(c.base.object.GetUID(), w.Owned)
 }
 
 // refuseStale returns an error if before is older than the last write of this
@@ -244,11 +244,11 @@ func (w Writer) keyOf(c *change) writeKey {
 // the result may be Gone.
 func (w Writer) refuseStale(ctx context.Context, c *change) (Result, error) {
 	key := w.keyOf(c)
-	before := c.before.object
+	before := c.base.object
 	last := w.client.writes.get(key, w.clock())
 	version := versionOf(before)
 	if last.pending(version) {
-		reply, err := w.read(ctx, before)
+		reply, err := w.fetch(ctx, before)
 		if apierrors.IsNotFound(err) {
 			return w.gone(ctx, before, err)
 		}
@@ -260,13 +260,13 @@ func (w Writer) refuseStale(ctx context.Context, c *change) (Result, error) {
 		if err != nil {
 			return "", err
 		}
-		last = w.client.writes.read(key, versionOf(reply), w.clock())
+		last = w.client.writes.noteVersion(key, versionOf(reply), w.clock())
 	}
 	c.isPending = last.pending(version)
 	if version == 0 || version >= last.newest {
 		return "", nil
 	}
-	isHanded := last.handed.version == version && last.handed == w.client.writes.handedOf(c.before.document)
+	isHanded := last.handed.version == version && last.handed == w.client.writes.handedOf(c.base.document)
 	if isHanded {
 		return "", nil
 	}
@@ -286,12 +286,12 @@ func (w Writer) remember(c *change, o Object) {
 	if c.hasNewSpec(o) {
 		handed = w.client.writes.handedOf(c.after.document)
 	}
-	w.client.writes.answered(w.keyOf(c), versionOf(c.before.object), versionOf(o), handed, w.clock())
+	w.client.writes.answered(w.keyOf(c), versionOf(c.base.object), versionOf(o), handed, w.clock())
 }
 
-// read returns the stored object. The API server answers an empty patch with
-// it.
-func (w Writer) read(ctx context.Context, o Object) (Object, error) { //nolint:ireturn // of any kind
+// fetch returns the stored object. The API server answers an empty patch with
+// it, for which the role of a patch is enough.
+func (w Writer) fetch(ctx context.Context, o Object) (Object, error) { //nolint:ireturn // of any kind
 	return w.send(ctx, request{object: o, subresource: "status", data: []byte("{}")})
 }
 

@@ -70,7 +70,7 @@ func conditionOf(item any) condition {
 		return badCondition(item, errors.New(": want an object"+otherList))
 	}
 	e := condition{item: item, fields: fields}
-	e.bad = e.read()
+	e.bad = e.fill()
 	if e.bad != nil {
 		return badCondition(item, e.bad)
 	}
@@ -92,8 +92,8 @@ func badCondition(item any, why error) condition {
 	return condition{item: item, bad: why, key: "\x00" + string(encode(item))}
 }
 
-// read fills in the Condition from the fields.
-func (e *condition) read() error {
+// fill fills in the Condition from the fields.
+func (e *condition) fill() error {
 	texts := []struct {
 		name string
 		to   *string

@@ -15,7 +15,7 @@ import (
 // blocks nothing. The stored order stays: building the list in another order is
 // not a change.
 func (c *change) conditionsToStore() (conditionList, error) {
-	before := c.before.content.conditions
+	before := c.base.content.conditions
 	after := c.after.content.conditions
 	stored := before.byKey()
 	next := make(map[string]condition, len(after.items))
@@ -82,7 +82,7 @@ func (c *change) conditionToStore(e condition, stored *condition) (condition, er
 // newestGeneration is the generation that a condition may have observed. One
 // that was restored from a backup may have a greater one.
 func (c *change) newestGeneration() int64 {
-	generation := c.before.object.GetGeneration()
+	generation := c.base.object.GetGeneration()
 	if generation == 0 {
 		return math.MaxInt64 // the kind has no generations
 	}
@@ -101,7 +101,7 @@ func (c *change) generationOf(next, stored metav1.Condition) int64 {
 // redact replaces the messages of the conditions that differ from the stored
 // ones. It calls the caller's function.
 func (c *change) redact(message func(string) string) {
-	stored := c.before.content.conditions.byKey()
+	stored := c.base.content.conditions.byKey()
 	list := c.after.content.conditions.items
 	for i, e := range list {
 		if e.bad != nil || e.isSame(stored[e.key]) {

@@ -131,8 +131,8 @@ func noField(name string) error {
 		"add it, or set its name in FieldNames, or \"-\" for none", name)
 }
 
-// read returns the contract's fields of d. n is resolved.
-func (n FieldNames) read(d *document) (Stamp, error) {
+// stampOf returns the contract's fields of d. n is resolved.
+func (n FieldNames) stampOf(d *document) (Stamp, error) {
 	var s Stamp
 	var err error
 	s.ObservedGeneration, err = asInt(d.field(n.ObservedGeneration))

@@ -17,7 +17,7 @@ import (
 // which Commit does not send. If after has another version than before, a
 // separate request has sent it.
 func (c *change) refuseOutside() error {
-	before := c.before.object
+	before := c.base.object
 	after := c.after.object
 	if before.GetResourceVersion() != after.GetResourceVersion() {
 		return nil
@@ -37,7 +37,7 @@ func (c *change) refuseOutside() error {
 
 // outside returns the paths that differ outside of the status.
 func (c *change) outside() []string {
-	before := c.before.object
+	before := c.base.object
 	after := c.after.object
 	var names []string
 	if !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
@@ -53,9 +53,9 @@ func (c *change) outside() []string {
 		names = append(names, "metadata.ownerReferences")
 	}
 	if c.after.isTyped() {
-		return append(names, typedParts(c.before.document, c.after.document)...)
+		return append(names, typedParts(c.base.document, c.after.document)...)
 	}
-	return append(names, looseParts(c.before.root, c.after.root)...)
+	return append(names, looseParts(c.base.root, c.after.root)...)
 }
 
 func sameOwner(a, b metav1.OwnerReference) bool { return reflect.DeepEqual(a, b) }

@@ -115,10 +115,10 @@ func (c *change) invalidFields(err error) []string {
 // moves only with work that is done, because the status of this generation is
 // not whole.
 func (c *change) truncate(r refusal) {
-	c.after.content.fields = maps.Clone(c.before.content.fields)
+	c.after.content.fields = maps.Clone(c.base.content.fields)
 	c.heartbeat = 0
 	if c.Progress != Done {
-		c.after.stamp.ObservedGeneration = c.before.stamp.ObservedGeneration
+		c.after.stamp.ObservedGeneration = c.base.stamp.ObservedGeneration
 	}
 	if !c.ownsMark() {
 		return
@@ -161,7 +161,7 @@ func (d *document) hasMark(listName string) bool {
 // truncated writes the verdict without the fields that the API server refused
 // with an error. It makes one request, or none if it would change nothing.
 func (w Writer) truncated(ctx context.Context, c *change, r refusal, refused error) (Result, error) {
-	name := nameOf(c.before.object)
+	name := nameOf(c.base.object)
 	refused = fmt.Errorf("status: commit: patching %s with %s: %w; only conditions and times are written",
 		name, r.fields, c.after.explainNulls(refused))
 	c.truncate(r)
@@ -169,10 +169,10 @@ func (w Writer) truncated(ctx context.Context, c *change, r refusal, refused err
 	if err != nil || data == nil {
 		return "", errors.Join(refused, err)
 	}
-	reply, err := w.send(ctx, request{object: c.before.object, subresource: "status", data: data})
+	reply, err := w.send(ctx, request{object: c.base.object, subresource: "status", data: data})
 	if err != nil {
 		if isUnanswered(err) {
-			w.client.writes.lost(w.keyOf(c), versionOf(c.before.object), w.clock())
+			w.client.writes.lost(w.keyOf(c), versionOf(c.base.object), w.clock())
 		}
 		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", name, err)
 		return "", errors.Join(refused, err)

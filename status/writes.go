@@ -122,9 +122,9 @@ func (w *writes) lost(key writeKey, pinned uint64, now time.Time) {
 	w.last.put(key, last, now)
 }
 
-// read notes the version of a live read after a write without an answer. It
-// does not prolong the memory.
-func (w *writes) read(key writeKey, version uint64, now time.Time) lastWrite {
+// noteVersion notes the version of a live read after a write without an answer.
+// It does not prolong the memory.
+func (w *writes) noteVersion(key writeKey, version uint64, now time.Time) lastWrite {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, _ := w.last.get(key, now)
