@@ -23,6 +23,9 @@ const routineTime = 2 * time.Minute
 //
 //	record → next → the request → done
 //
+// next and done are in write.go. After each of them settle queues what waits.
+// testdata/scenes/first.txt plays the simplest case.
+//
 // It makes no request, reads no clock and calls none of the caller's code. Its
 // only locks are inside rate.Limiter, and no two callers ever compete for one.
 // It is not safe for concurrent use.
@@ -65,7 +68,7 @@ type bounds struct {
 	pace      limit         // requests in suspect namespaces
 	pause     time.Duration // the first one between two writes of a series
 	longest   time.Duration // pause
-	retry     time.Duration // how long the write of an Event is retried
+	retry     time.Duration // before that no write is given up
 	namespace string        // of the Events of cluster-scoped objects
 	groups    groups
 }
@@ -320,7 +323,7 @@ func (b *book) flush(now instant) {
 	}
 	for _, obj := range b.objects {
 		for _, s := range obj.series {
-			if s.wait.cause == afterFailure {
+			if s.wait.after == afterFailure {
 				s.wait.until = now
 			}
 		}

@@ -12,8 +12,8 @@ import (
 const (
 	maxReasons   = 8                // series that are remembered for an object
 	longestQuiet = 10 * time.Minute // between two updates of a series
-	// retryTimeout is how long the write of an Event is retried, counted from
-	// its first attempt.
+	// retryTimeout is how long the write of an Event is retried at least,
+	// counted from its first attempt. See isHopeless.
 	retryTimeout = 5 * time.Minute
 )
 

@@ -175,7 +175,7 @@ func (f *fingerprint) object(number int, o *object) {
 func (f *fingerprint) series(number int, s *series) {
 	f.text(s.reason)
 	f.are(s.episode != nil, s.isKnown, s.stored.number > 0, s.waiting.isFresh, s.trouble.denied)
-	f.put(int64(s.state), int64(s.wait.cause), int64(s.pause/grain), int64(s.early))
+	f.put(int64(s.state), int64(s.wait.after), int64(s.pause/grain), int64(s.early))
 	f.until(s.wait.until)
 	f.put(min(s.stored.count, 2), min(s.waiting.n, 3), min(s.waiting.unread, 2))
 	f.put(int64(s.stored.hash), int64(s.waiting.hash)) //nolint:gosec // hashes

@@ -30,8 +30,8 @@ type request struct {
 	series    eventsv1.EventSeries
 }
 
-// request makes the request of w, whose texts are not clean yet.
-func (r *Recorder) request(w *write, now instant) *request {
+// requestOf makes the request of w, whose texts are not clean yet.
+func (r *Recorder) requestOf(w *write, now instant) *request {
 	clock := time.Now()
 	// Instants become times of day when they are written: a clock that was set
 	// since does not distort them.

@@ -33,7 +33,7 @@ func TestRequest_SurvivesAClockThatStepsBack(t *testing.T) {
 		assert.Greater(t, a.number, before)
 
 		update := &write{object: &object{namespace: &namespace{}}, series: &series{}, number: a.number, count: 2}
-		req := r.request(update, r.now())
+		req := r.requestOf(update, r.now())
 		assert.False(t, req.series.LastObservedTime.Time.Before(time.Unix(0, a.number)), "no series ends before it began")
 
 		named := b.number
@@ -53,7 +53,7 @@ func TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions(t *testing
 	}
 	w, _ := r.book.next(r.now(), 1)
 	require.NotNil(t, w)
-	req := r.request(w, r.now())
+	req := r.requestOf(w, r.now())
 	assert.Equal(t, "kube-system", req.event.Namespace)
 	assert.Empty(t, req.event.Regarding.Namespace)
 	assert.Equal(t, corev1.EventTypeWarning, req.event.Type)
@@ -63,7 +63,7 @@ func TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions(t *testing
 	r.book.flush(r.now())
 	w, _ = r.book.next(r.now(), 1)
 	require.NotNil(t, w)
-	req = r.request(w, r.now())
+	req = r.requestOf(w, r.now())
 	assert.Nil(t, req.event)
 	assert.Equal(t, "kube-system", req.namespace)
 	assert.Equal(t, int32(3), req.series.Count)

@@ -23,11 +23,11 @@ const (
 	refused              // nothing is stored, and until the wait ends, occurrences are lost
 )
 
-// A cause is why a series waits.
-type cause uint8
+// An after is what a series waits after.
+type after uint8
 
 const (
-	afterWrite   cause = iota // the pause that follows each write
+	afterWrite   after = iota // the pause that follows each write
 	afterNews                 // the pause ended early
 	afterFailure              // of a request, which is made again
 	afterDenial               // likewise, but a role may be on its way
@@ -36,12 +36,12 @@ const (
 // A wait is the time before which a series is not written.
 type wait struct {
 	until instant
-	cause cause
+	after after
 }
 
 // over returns when w ends. With hurry pauses do not count.
 func (w wait) over(hurry bool) instant {
-	if hurry && w.cause == afterWrite {
+	if hurry && w.after == afterWrite {
 		return 0
 	}
 	return w.until
@@ -136,7 +136,7 @@ func (s *series) renew(pause time.Duration) {
 func (s *series) hasten(now instant, pause time.Duration) {
 	s.waiting.isFresh = true
 	s.pause = pause
-	if s.wait.cause == afterWrite {
+	if s.wait.after == afterWrite {
 		s.wait.until = min(s.wait.until, now.add(pause))
 	}
 }
@@ -178,7 +178,7 @@ const maxEarly = 3
 // of the spec, and for another terminal error. A note that came twice in a row
 // after a change of the spec is news in any case.
 func (s *series) endPause(o *occurrence, isRepeat bool, now instant) {
-	if s.wait.cause != afterWrite || s.wait.until <= now {
+	if s.wait.after != afterWrite || s.wait.until <= now {
 		return
 	}
 	isEdited := o.generation != s.stored.generation
@@ -199,7 +199,7 @@ func (s *series) endPause(o *occurrence, isRepeat bool, now instant) {
 // request reports.
 func (s *series) begin() (carried int64) {
 	s.state = writing
-	if s.wait.cause == afterWrite {
+	if s.wait.after == afterWrite {
 		s.early = 0
 	}
 	s.stored.generation = s.waiting.generation
@@ -275,7 +275,7 @@ func (s *series) took(w *write, n int64) {
 }
 
 // retry has the write made again. It is unsure if it may have been stored.
-func (s *series) retry(w *write, until instant, because cause, isUnsure bool) {
+func (s *series) retry(w *write, until instant, why after, isUnsure bool) {
 	d := w.draft
 	if d != nil && isUnsure {
 		d.isUnsure = true
@@ -285,7 +285,7 @@ func (s *series) retry(w *write, until instant, because cause, isUnsure bool) {
 		s.waiting.unread += d.same
 		latest.isNew = latest.isNew || d.isNew
 	}
-	s.wait = wait{until, because}
+	s.wait = wait{until, why}
 	s.end(due)
 }
 

@@ -37,11 +37,12 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // Start returns [ErrStarted] immediately. On a nil or disabled Recorder, Start
 // waits for ctx.
 func (r *Recorder) Start(ctx context.Context) error {
-	return r.write(ctx, func() time.Duration { return r.o.DrainTimeout })
+	return r.writeUntilEnd(ctx, func() time.Duration { return r.o.DrainTimeout })
 }
 
-// write is Start. When ctx has ended, timeout returns how long it goes on.
-func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) error {
+// writeUntilEnd is Start. When ctx has ended, timeout returns how long it goes
+// on.
+func (r *Recorder) writeUntilEnd(ctx context.Context, timeout func() time.Duration) error {
 	started := false
 	if r != nil && r.engine != nil {
 		r.locked(func() {
@@ -81,11 +82,12 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 	defer cancel()
 	deadline := r.now().add(limit)
 	r.drain(grace, log, func() bool { return r.book.isWritten(deadline) })
-	r.locked(func() { r.book.closed = true })
+	r.locked(func() { r.book.closed = true }) // no new write begins
 	stop()
 	all.Wait()
 
-	// A write of a Flush that is still under way is counted when it ends.
+	// The workers have ended: what waits is lost. A write of a Flush that is
+	// still under way is counted when it ends.
 	var lost []loss
 	var err error
 	r.locked(func() {
@@ -140,7 +142,7 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 	limit := min(abrupt, r.o.DrainTimeout)
 	var lost error
 	var writer sync.WaitGroup
-	writer.Go(func() { lost = r.write(writing, func() time.Duration { return limit }) })
+	writer.Go(func() { lost = r.writeUntilEnd(writing, func() time.Duration { return limit }) })
 	defer writer.Wait() // also where run panics
 	defer drain()
 	err := run(ctx)

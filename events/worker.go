@@ -32,8 +32,8 @@ func (r *Recorder) run(ctx context.Context, log logr.Logger, done func() bool) {
 }
 
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
-	call := &line{request: ctx, hangUp: func() {}}
-	defer func() { call.hangUp() }()
+	conn := &connection{ctx: ctx, cancel: func() {}}
+	defer func() { conn.cancel() }()
 	for {
 		var w *write
 		var lost []loss
@@ -43,35 +43,35 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 			return
 		}
 		if w != nil {
-			r.attempt(ctx, call, log, w)
+			r.attempt(ctx, conn, log, w)
 		}
 	}
 }
 
-// A line is how a worker makes requests, one after another.
-type line struct {
-	once    noretry.Guard   // the caps count requests, and the Recorder waits by itself
-	request context.Context //nolint:containedctx // of several requests
-	hangUp  context.CancelFunc
-	until   instant // the deadline of request
+// A connection is how a worker makes requests, one after another.
+type connection struct {
+	once     noretry.Guard   // the caps count requests, and the Recorder waits by itself
+	ctx      context.Context //nolint:containedctx // of several requests
+	cancel   context.CancelFunc
+	deadline instant // of ctx
 }
 
 // begin returns the context of a request of a worker, with its deadline.
-func (l *line) begin(worker context.Context, now instant, isTrial bool) context.Context {
+func (c *connection) begin(worker context.Context, now instant, isTrial bool) context.Context {
 	limit := quickTime
 	if isTrial {
 		limit = trialTime
 	}
-	left := l.until.since(now)
-	if left < limit || left > 2*limit || l.request.Err() != nil {
-		l.hangUp()
-		l.until = now.add(limit + spareTime)
-		request, cancel := context.WithTimeout(worker, limit+spareTime)
-		l.hangUp = cancel
-		l.request = l.once.Context(request, cancel)
+	left := c.deadline.since(now)
+	if left < limit || left > 2*limit || c.ctx.Err() != nil {
+		c.cancel()
+		c.deadline = now.add(limit + spareTime)
+		ctx, cancel := context.WithTimeout(worker, limit+spareTime)
+		c.cancel = cancel
+		c.ctx = c.once.Context(ctx, cancel)
 	}
-	l.once.Begin()
-	return l.request
+	c.once.Begin()
+	return c.ctx
 }
 
 // await waits for a request to make, or for losses to log. It returns neither
@@ -105,10 +105,10 @@ func (r *Recorder) sleep(now, until instant) {
 }
 
 // attempt makes the request of w.
-func (r *Recorder) attempt(ctx context.Context, call *line, log logr.Logger, w *write) {
-	req := r.request(w, w.begun)
+func (r *Recorder) attempt(ctx context.Context, conn *connection, log logr.Logger, w *write) {
+	req := r.requestOf(w, w.begun)
 	r.redact(req.event)
-	a, err := r.ask(call.begin(ctx, r.now(), w.isTrial), req)
+	a, err := r.ask(conn.begin(ctx, r.now(), w.isTrial), req)
 	switch {
 	case err != nil:
 		a = answer{reply: rejected, why: err.Error()}
@@ -116,7 +116,7 @@ func (r *Recorder) attempt(ctx context.Context, call *line, log logr.Logger, w *
 		r.logWrite(req, w)
 	case ctx.Err() != nil:
 		a.reply = interrupted // by the caller's end: nothing is learnt from it
-	case a.silent && call.once.Answered():
+	case a.silent && conn.once.Answered():
 		a.reply = serverFails // it asked for time
 	}
 	var d *detour
@@ -132,7 +132,7 @@ func (r *Recorder) ask(ctx context.Context, req *request) (a answer, err error) 
 	if isnil.Is(failed) {
 		return answer{}, nil
 	}
-	status, _ := apiStatus(failed)
+	status, _ := apiStatus(failed) // none if the Guard has cut client-go off: its retry has no answer
 	wait := time.Duration(max(status.Details.RetryAfterSeconds, 0)) * time.Second
 	return answer{
 		reply:      read(failed, req.event != nil),

@@ -6,7 +6,9 @@ package events
 import "time"
 
 // A write is one request: it creates an Event, or updates the series of a
-// stored Event. What it points to does not change while it is under way.
+// stored Event. The object's reference, the draft, and the identity and the about
+// of the series do not change while it is under way, so that the shell may read
+// them without the lock.
 type write struct {
 	object  *object
 	series  *series
@@ -204,11 +206,11 @@ func (b *book) move(w *write, got reply, a answer, now instant) {
 const goneTime = 30 * time.Second
 
 // again has a write made again at the given instant or later.
-func (b *book) again(w *write, until instant, because cause, isUnsure bool) {
+func (b *book) again(w *write, until instant, why after, isUnsure bool) {
 	if !b.closed {
 		b.stats.Retried++
 	}
-	w.series.retry(w, until, because, isUnsure)
+	w.series.retry(w, until, why, isUnsure)
 }
 
 // giveUp drops the write of w, and what waited for it.
@@ -257,8 +259,8 @@ func (b *book) failed(w *write, a answer, now instant) {
 		s.forgive(now)
 		return
 	}
-	// Longer than the pauses of a breaker: each attempt takes a token of the
-	// object.
+	// It grows faster than the pauses of a breaker: each attempt takes a token
+	// of the object.
 	pause := min(max(3*now.since(since), firstPause), longestPause)
 	b.again(w, now.add(pause), afterFailure, true)
 }
@@ -278,7 +280,8 @@ func (b *book) isHopeless(n *namespace, since, now instant) bool {
 	return now.since(since) >= b.bounds.retry && b.recent.isFineElsewhere(n, since)
 }
 
-// learn updates the breakers by the answer to w. No answer is silent.
+// learn updates the breakers by the answer to w. If no answer came, silent is
+// true.
 func (b *book) learn(w *write, got reply, silent bool, now instant) {
 	n := w.object.namespace
 	isFailure := got >= namespaceFails
