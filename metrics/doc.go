@@ -6,8 +6,9 @@
 //
 // Each set of instruments belongs to the meter provider that you pass. One
 // reconcile costs one histogram record and no allocation. The counters of its
-// reconciles exist at zero as soon as the controller does, so that rate() sees
-// the first error. Others exist from the call that asks for them.
+// reconciles, without the one of Unknown, exist at zero as soon as the
+// controller does, so that rate() sees the first error. Others exist from the
+// call that asks for them.
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})

@@ -40,7 +40,7 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 
 // Convert makes the Rollout of a Deployment. It does not change d, and shares
 // no memory with it. If anything is wrong it returns nil and all the errors,
-// with paths into the Rollout. What [Rollout.Warnings] finds is an error here
+// with paths into the Rollout, or into d for what only a Deployment has. What [Rollout.Warnings] finds is an error here
 // too: Convert makes canaries.
 //
 // Name, namespace, labels, annotations, owners, finalizers, replicas, selector,
@@ -53,9 +53,9 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 // If d has a maxSurge or a maxUnavailable other than the default 25%, the
 // Rollout gets both from d, and 25% for one that is missing. o overrides each.
 // The strategy Recreate is an error, because a Rollout has nothing like it. If
-// d has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort or
-// hostNetwork, then a maxSurge of o is an error: d says that one more pod
-// cannot work.
+// d has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort,
+// hostNetwork or a required podAntiAffinity, then a maxSurge of o is an error:
+// d says that one more pod cannot work.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d == nil {
 		path := field.NewPath("deployment")

@@ -41,9 +41,9 @@
 // collector that panics costs its own metrics with client_golang v1.24 or
 // newer. With an older version it ends the process, with any handler.
 //
-// The same holds for Options.Readers: a periodic reader of the SDK exports
-// nothing after an error of a callback, so it gets none. The next scrape
-// reports the error.
+// A callback or gatherer costs Options.Readers its own metrics too: a periodic
+// reader of the SDK exports nothing after an error of a callback, so it gets
+// none. The next scrape reports the error.
 //
 // # TLS and authentication
 //
