@@ -65,10 +65,18 @@ func (p *proxy) misbehave(through http.Handler, w http.ResponseWriter, r *http.R
 	return isHit && b.act(through, w, r)
 }
 
+// delay holds a request, until its client gives up at the latest.
+func delay(r *http.Request, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+	}
+}
+
 // network has each fault of a network, and of a proxy in it.
 var network = map[string]behavior{
-	"Delays": {"Each request takes up to a second more.", every, func(http.Handler, http.ResponseWriter, *http.Request) bool {
-		time.Sleep(rand.N(time.Second))
+	"Delays": {"Each request takes up to a second more.", every, func(_ http.Handler, _ http.ResponseWriter, r *http.Request) bool {
+		delay(r, rand.N(time.Second))
 		return false
 	}, false},
 	"ResetBefore": {"A connection breaks before the API server has the request.", sometimes, func(http.Handler, http.ResponseWriter, *http.Request) bool {
@@ -92,8 +100,8 @@ var network = map[string]behavior{
 		w.Header().Set("Retry-After", "1")
 		return refuse(w, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests, Message: "too many requests"})
 	}, false},
-	"HeldWatch": {"A watch begins late.", isWatch, func(http.Handler, http.ResponseWriter, *http.Request) bool {
-		time.Sleep(3 * time.Second)
+	"HeldWatch": {"A watch begins late.", isWatch, func(_ http.Handler, _ http.ResponseWriter, r *http.Request) bool {
+		delay(r, 3*time.Second)
 		return false
 	}, true},
 	"SilentWatch": {"A watch is open, and delivers nothing until it is cut.", isWatch, func(_ http.Handler, w http.ResponseWriter, r *http.Request) bool {

@@ -36,7 +36,7 @@ func run(ctx context.Context) error {
 	// The cache is kubectl's, which therefore leaves nothing in the home
 	// directory.
 	cache := filepath.Join(cp.Dir(), "kubectl-cache")
-	fmt.Printf("export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n",
+	fmt.Fprintf(os.Stdout, "export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n",
 		quote(cp.Kubeconfig()), quote(cache), quote(filepath.Dir(cp.Kubectl())))
 	<-ctx.Done()
 	return cp.Stop()
