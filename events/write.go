@@ -6,9 +6,9 @@ package events
 import "time"
 
 // A write is one request: it creates an Event, or updates the series of a
-// stored Event. The object's reference, the draft, and the identity and the about
-// of the series do not change while it is under way, so that the shell may read
-// them without the lock.
+// stored Event. The object's reference, the draft, and the identity and the
+// about of the series do not change while it is under way, so that the shell
+// may read them without the lock.
 type write struct {
 	object  *object
 	series  *series

@@ -138,8 +138,8 @@ func (v view) doubtsOwner() bool {
 	return v.memory.loss != v.found.state
 }
 
-// decideConfirmation decides for an owner that is not believed. An answer that agrees
-// ends the doubt.
+// decideConfirmation decides for an owner that is not believed. An answer that
+// agrees ends the doubt.
 func (v view) decideConfirmation() action {
 	if v.stored.is == ownerUnread {
 		return actReadOwner
@@ -185,7 +185,8 @@ func (v view) decideStart() action {
 	return actWait
 }
 
-// decideStop decides for the Job of a cancelled run that has recorded no outcome.
+// decideStop decides for the Job of a cancelled run that has recorded no
+// outcome.
 func (v view) decideStop() action {
 	job := v.found.job
 	switch {
@@ -258,8 +259,9 @@ func (v view) onceRecorded(a action) action {
 	return actWait
 }
 
-// decideSuspension decides for a Job that has not finished and is wanted. An older spec
-// of the owner must not undo what another replica did for the newer one.
+// decideSuspension decides for a Job that has not finished and is wanted. An
+// older spec of the owner must not undo what another replica did for the newer
+// one.
 func (v view) decideSuspension() action {
 	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
 		return actWait

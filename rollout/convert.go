@@ -40,8 +40,8 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 
 // Convert makes the Rollout of a Deployment. It does not change d, and shares
 // no memory with it. If anything is wrong it returns nil and all the errors,
-// with paths into the Rollout, or into d for what only a Deployment has. What [Rollout.Warnings] finds is an error here
-// too: Convert makes canaries.
+// with paths into the Rollout, or into d for what only a Deployment has. What
+// [Rollout.Warnings] finds is an error here too: Convert makes canaries.
 //
 // Name, namespace, labels, annotations, owners, finalizers, replicas, selector,
 // template, minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and

@@ -44,8 +44,8 @@
 // the controller's own last write. The Writer remembers the version that its
 // last write of each object returned. Commit refuses an older copy with
 // [ErrStaleRead], without a request unless that write got no answer. Two ways
-// stay in which a stale copy is accepted, so that a newer verdict may be kept or
-// merged:
+// stay in which a stale copy is accepted, so that a newer verdict may be kept
+// or merged:
 //
 //   - the first Commit after a restart or failover, from a copy older than the
 //     predecessor's write,

@@ -75,7 +75,7 @@ func (p parsed) waits(t *testing.T, d *ast.FuncDecl) {
 	t.Helper()
 	// These block until their goroutines have ended. So does clean, unless the
 	// caller's redactor hangs, which nothing can end.
-	starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "write", "clean"}, d.Name.Name)
+	starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "writeUntilEnd", "clean"}, d.Name.Name)
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:

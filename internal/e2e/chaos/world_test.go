@@ -231,8 +231,8 @@ func (w *world) assertEventCap(t *testing.T) (written, most int) {
 }
 
 // idle waits until no write has occurred for a while, which is longer in the
-// full set. A leader renews its lease all the time. The API server uses the same
-// clock.
+// full set. A leader renews its lease all the time. The API server uses the
+// same clock.
 func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	quiet := either(15*time.Second, 2*time.Second)

@@ -128,8 +128,9 @@ func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 }
 
 // TestTheReferenceOfUpstream follows the documentation of Argo Rollouts: a
-// workloadRef with scaleDown progressively, and to return, the Deployment is scaled
-// up first. There it loses nothing. The return ends at its first step while the Rollout is at its first revision: the controller puts the
+// workloadRef with scaleDown progressively, and to return, the Deployment is
+// scaled up first. There it loses nothing. The return ends at its first step
+// while the Rollout is at its first revision: the controller puts the
 // Deployment to 0 again.
 func TestTheReferenceOfUpstream(t *testing.T) {
 	t.Parallel()
