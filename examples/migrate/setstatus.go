@@ -53,28 +53,27 @@ func patchWith(c client.Client) status.PatchFunc {
 }
 
 func setStatusAfter(ctx context.Context, w status.Writer, run *Run, phase string) error {
-	progress := map[string]status.Progress{
-		"Running":   status.Running,
-		"Succeeded": status.Done,
-		"Failed":    status.Done,
-	}
-
 	before := run.DeepCopy()
 	run.Status.Phase = phase
-	_, err := w.Commit(ctx, before, run, status.Facts{Progress: progress[phase]})
+	_, err := w.Commit(ctx, before, run, status.Facts{Progress: progress(phase)})
 	return err
 }
 
 // setStatusOfCached is setStatusAfter for a run that belongs to a cache.
 func setStatusOfCached(ctx context.Context, w status.Writer, cached *Run, phase string) error {
-	progress := map[string]status.Progress{
-		"Running":   status.Running,
-		"Succeeded": status.Done,
-		"Failed":    status.Done,
-	}
-
 	after := cached.DeepCopy()
 	after.Status.Phase = phase
-	_, err := w.Commit(ctx, cached, after, status.Facts{Progress: progress[phase]})
+	_, err := w.Commit(ctx, cached, after, status.Facts{Progress: progress(phase)})
 	return err
+}
+
+// progress is what a phase means.
+func progress(phase string) status.Progress {
+	switch phase {
+	case "Running":
+		return status.Running
+	case "Succeeded", "Failed":
+		return status.Done
+	}
+	return status.Waiting
 }
