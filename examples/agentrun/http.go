@@ -44,10 +44,14 @@ func (o *options) listen(ctx context.Context) (net.Listener, error) {
 
 // serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the
 // caches are filled) until ctx ends.
-func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced <-chan struct{}) error {
+func serveHTTP(
+	ctx context.Context, l net.Listener, metrics http.Handler, synced <-chan struct{},
+) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		select {
 		case <-synced:

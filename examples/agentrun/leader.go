@@ -42,6 +42,7 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 	if instance == "" {
 		instance, _ = os.Hostname() // the identity is unique without it
 	}
+	identity := instance + "_" + string(uuid.NewUUID())
 	// A separate rate limiter: reconciles must not delay the renewal.
 	cluster, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -51,7 +52,7 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 		lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: o.leaseNamespace, Name: o.leaseName},
 			Client:     cluster.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: instance + "_" + string(uuid.NewUUID())},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
 		duration: o.leaseDuration,
 		metrics:  m,
@@ -92,7 +93,10 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 		RenewDeadline: renewDeadline(e.duration),
 		RetryPeriod:   retryPeriod(e.duration),
 		Name:          e.lock.LeaseMeta.Name,
-		Callbacks:     leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: started,
+			OnStoppedLeading: stopped,
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
