@@ -202,13 +202,14 @@ func (f *finder) try(r, from int) {
 	if m == nil {
 		return
 	}
+	rule := f.rules[r]()
 	for group := 1; group < len(m)/2; group++ {
 		value := span{m[2*group], m[2*group+1]}
 		switch {
 		case value.from >= value.to:
-		case f.rules[r].stays[group]:
+		case rule.stays[group]:
 			f.keep = append(f.keep, value)
-		case f.rules[r].each != nil:
+		case rule.each != nil:
 			f.tryEach(r, value)
 		default:
 			f.hide(r, value)
@@ -218,7 +219,7 @@ func (f *finder) try(r, from int) {
 
 // hide masks a value that a rule found, unless the rule keeps it.
 func (f *finder) hide(r int, v span) {
-	kept := f.rules[r].keeps(f.s[v.from:v.to])
+	kept := f.rules[r]().keeps(f.s[v.from:v.to])
 	if kept && v.to-v.from <= longestKept {
 		return // a key may be in it
 	}
@@ -232,7 +233,7 @@ func (f *finder) hide(r int, v span) {
 // tryEach masks the values within a part of the text.
 func (f *finder) tryEach(r int, part span) {
 	f.next[r] = max(f.next[r], part.to)
-	for _, m := range f.rules[r].each.FindAllStringSubmatchIndex(f.s[part.from:part.to], -1) {
+	for _, m := range f.rules[r]().each.FindAllStringSubmatchIndex(f.s[part.from:part.to], -1) {
 		for group := 1; group < len(m)/2; group++ {
 			v := span{part.from + m[2*group], part.from + m[2*group+1]}
 			if m[2*group] < m[2*group+1] {
@@ -256,7 +257,7 @@ func (f *finder) match(r, from int) []int {
 	for size := 256; ; size *= 8 {
 		near := f.s[from:min(from+size, len(f.s))]
 		f.shown += len(near)
-		m := f.rules[r].find.FindStringSubmatchIndex(near)
+		m := f.rules[r]().find.FindStringSubmatchIndex(near)
 		if m == nil {
 			return nil
 		}
