@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // expand replaces the names in braces of an expression by their fragments.
@@ -15,9 +16,10 @@ func expand(expression, keywords string) string {
 	for w := range strings.FieldsSeq(keywords) {
 		words = append(words, regexp.QuoteMeta(strings.TrimPrefix(w, "*")))
 	}
-	fragments := strings.NewReplacer(append(fragments(), "{keyword}", "(?:"+strings.Join(words, "|")+")")...)
+	keyword := "(?:" + strings.Join(words, "|") + ")"
 	for strings.Contains(expression, "{") {
-		expanded := fragments.Replace(expression)
+		expanded := fragmentNames().Replace(expression)
+		expanded = strings.ReplaceAll(expanded, "{keyword}", keyword)
 		if expanded == expression {
 			break // the braces that are left count
 		}
@@ -25,6 +27,11 @@ func expand(expression, keywords string) string {
 	}
 	return expression
 }
+
+// fragmentNames replaces each name by its expression.
+var fragmentNames = sync.OnceValue(func() *strings.Replacer { //nolint:gochecknoglobals // a constant
+	return strings.NewReplacer(fragments()...)
+})
 
 // fragments returns the names that rules may use, each with its expression.
 func fragments() []string {

@@ -51,8 +51,8 @@ type key struct {
 }
 
 // A table is the compiled form of the keys and rules. Most rules are never
-// tried, and all of them would take 50 milliseconds and 4 MiB in each process: a
-// rule is compiled when it is tried for the first time.
+// tried, and all of them would take 50 milliseconds and 4 MiB in each process:
+// a rule is compiled when it is tried for the first time.
 type table struct {
 	rules    []func() compiledRule
 	keys     []compiledKey
