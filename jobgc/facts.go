@@ -80,6 +80,20 @@ func (j judge) facts(job *batchv1.Job) jobFacts {
 	return facts
 }
 
+// fresh reports whether the Job has finished within recordedLately. A clock that
+// differs makes it older, or costs a read.
+func (j judge) fresh(job *batchv1.Job) bool {
+	if job == nil {
+		return false
+	}
+	finished := StateOf(job).FinishedAt
+	if finished.IsZero() {
+		return false
+	}
+	age := j.now.Sub(finished)
+	return 0 <= age && age < recordedLately
+}
+
 // podsEnd is how long after a suspension the pods of a Job may still finish it.
 const podsEnd = time.Minute
 

@@ -25,6 +25,7 @@ type machine struct {
 	informer bool     // an informer feeds the cache
 	nowhere  bool     // the namespace of the Job is not known before it is built
 	young    bool     // the Ref is so new that the cache may not have its Job
+	fresh    bool     // the Job in the cache has finished within the last minute
 	barred   bool     // the owner has Jobs of another origin, and no Request.Name
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
@@ -265,12 +266,20 @@ func (m machine) askOwner() machine {
 	if m.ref.uid == "" && !m.built {
 		return m.to(stageBuild)
 	}
-	believed := m.claimed && m.ended && !m.returned
-	if believed && m.memory.reported {
+	if m.believed() {
 		m.stored = owner{is: ownerDone, ref: m.ref}
 		return m
 	}
 	return m.to(stageOwner)
+}
+
+// believed reports whether the caller's word suffices that the end of the run
+// is recorded: if that was within the last minute, as the Guard remembers, or
+// as the Job shows to another process.
+func (m machine) believed() bool {
+	recorded := m.claimed && m.ended && !m.returned
+	lately := m.memory.reported || m.fresh && m.cached.uid == m.ref.uid
+	return recorded && lately
 }
 
 // ownerRead takes the live read of the owner.

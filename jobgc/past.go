@@ -80,9 +80,9 @@ const (
 	// delete event, and that event may carry the outcome.
 	settleTime = time.Second
 
-	// recordedLately is how long after Step has returned the end of a run the
-	// caller's word suffices that the end is recorded. The release usually
-	// follows within a second. To restore the API server's store takes longer.
+	// recordedLately is how long after the end of a run the caller's word
+	// suffices that the end is recorded. The release usually follows within a
+	// second. To restore the API server's store takes longer.
 	recordedLately = time.Minute
 )
 

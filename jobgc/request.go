@@ -30,10 +30,11 @@ type Request struct {
 	Done bool
 
 	// Recorded says that the status of Owner was final when Owner was read or
-	// written, so that Done is not in memory only. Within a minute of the call
-	// that returned the end of the run, Step then releases or deletes the Job
-	// without a call of Stored. Later it calls Stored again, because the
-	// API server's store may have been restored from a backup.
+	// written, so that Done is not in memory only. Within a minute of the end
+	// of the Job, or of the call that returned the end of the run, Step then
+	// releases or deletes the Job without a call of Stored. Later it calls
+	// Stored again, because the API server's store may have been restored from
+	// a backup.
 	Recorded bool
 
 	// Cancel stops the run: Step suspends its Job. With

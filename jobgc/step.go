@@ -50,11 +50,12 @@ import (
 // Step makes no request while the Job is in the cache and needs no change. A
 // creation costs a read of the owner and the creation, and if the API server
 // refuses it, as for a quota, a read of the Job, which may exist. A release
-// costs a read of the owner and a patch. Without Options.Finalizer, a Job whose
-// TTL is already the final one needs neither. A change of Request.Suspend costs
-// a read of the owner and a patch. For an owner that is cancelled or being
-// deleted, is not Done and has no Ref, each call costs a read of the Job. The
-// first loss of a Ref costs a read of the owner.
+// costs a patch and, unless Request.Recorded saves it, a read of the owner.
+// Without Options.Finalizer, a Job whose TTL is already the final one needs
+// neither. A change of Request.Suspend costs a read of the owner and a patch.
+// For an owner that is cancelled or being deleted, is not Done and has no Ref,
+// each call costs a read of the Job. The first loss of a Ref costs a read of
+// the owner.
 //
 // A creation may take 90 seconds, the wait for the client's rate limiter and
 // for admission included: 30 for the read of the owner, and 60 after its
@@ -184,6 +185,7 @@ func (c *call) look(ctx context.Context) error {
 	}
 	c.cached = job
 	c.machine.cached = c.judge.facts(job)
+	c.machine.fresh = c.judge.fresh(job)
 	return nil
 }
 

@@ -75,7 +75,9 @@ func (w *world) begin(i int, cached, heard int8) {
 	if o.job == 0 && w.rules.named {
 		r.places[o.uid].known = true
 	}
-	r.m = w.rules.begin(beginning{o, w.cached(r, o.uid, cached), w.remembers(r, o.job), w.young})
+	shown := w.cached(r, o.uid, cached)
+	fresh := shown.job.finished && w.fresh.has(shown.index)
+	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, fresh})
 	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)

@@ -300,7 +300,8 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 // checkRecorded holds the release or the deletion of a Job to its rule: the
 // caller's word suffices only with Request.Recorded.
 func (w *world) checkRecorded(r *simReplica) {
-	lately := r.lately.has(w.rules.machine(r.m).job)
+	m := w.rules.machine(r.m)
+	lately := r.lately.has(m.job) || m.fresh
 	if r.reads == 0 && (w.rules.unclaimed || !lately) {
 		w.wrong = unread
 	}

@@ -93,6 +93,7 @@ func (w world) nextOfReplica(i int, yield yields) {
 		of("the lag passes", &after)
 		after = active
 		after.young = false
+		after.fresh = 0
 		after.hear(&after.replicas[i], after.changesN)
 		after.age(&after.replicas[i], pastAged)
 		of("an hour passes", &after)
@@ -303,6 +304,7 @@ func (w *world) work(i int8) {
 	}
 	job.finished = true
 	job.ended = true
+	w.fresh.add(i)
 	w.change(i)
 }
 

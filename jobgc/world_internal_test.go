@@ -208,13 +208,14 @@ type budget struct{ crashes, faults, acts, switches, restores int8 }
 // state is one state of the world.
 type state struct {
 	left     budget
-	last     int8 // the replica that did something last
-	late     int8 // the owner of a creation that the API server may still do; 0: none
-	lateOver bool // the name of its Job was freed after the owner was read
-	wrong    rule // that was broken
-	gap      gap  // the documented ways to run twice that were open
-	again    bool // the owner was created again
-	young    bool // its Ref is so new that a cache may lack the Job
+	last     int8   // the replica that did something last
+	late     int8   // the owner of a creation that the API server may still do; 0: none
+	lateOver bool   // the name of its Job was freed after the owner was read
+	wrong    rule   // that was broken
+	gap      gap    // the documented ways to run twice that were open
+	again    bool   // the owner was created again
+	young    bool   // its Ref is so new that a cache may lack the Job
+	fresh    jobSet // the Jobs that have finished within the last minute
 	ownersN  int8
 	restored int8 // the owner of the restored store; no cache gets one before it now
 	changesN int8

@@ -50,8 +50,8 @@ func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
 	m := w.rules.machine(r.m)
-	returnedLately := r.lately.has(r.copied.job)
-	if m.claimed && m.ended && !m.returned && returnedLately {
+	endedLately := r.lately.has(r.copied.job) || m.fresh
+	if m.claimed && m.ended && !m.returned && endedLately {
 		w.wrong = needlessRead
 	}
 	r.agreed = o == r.copied

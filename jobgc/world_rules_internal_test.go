@@ -88,6 +88,7 @@ type beginning struct {
 	cached simAnswer
 	memory memoryNumber
 	young  bool // the Ref
+	fresh  bool // the Job in the cache
 }
 
 // rules are what does not change in a search, and what it has computed.
@@ -159,6 +160,7 @@ func (r *rules) begun(b beginning) machineNumber {
 		nowhere:  o.job == 0 && r.nowhere,
 		barred:   o.job == 0 && r.barred,
 		young:    o.job != 0 && b.young,
+		fresh:    b.fresh,
 		cached:   r.facts(b.cached),
 		stage:    stageFind,
 	}
