@@ -79,16 +79,14 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	return cmp.Or(after, heartbeat), nil
 }
 
-// advance takes a run as far as its Job allows. The Job of a run that has ended
-// is released, or deleted if the run was cancelled, once the cache has the end:
-// behind the runs that wait. This makes no request after it is done.
+// advance takes a run as far as its Job allows.
 func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
+	if a.before.Status.Phase.Terminal() {
+		return a.leave(ctx)
+	}
 	ref, found, err := a.scope.guard.Step(ctx, a.request(ctx))
 	a.run.Status.JobRef = ref
 	switch {
-	case a.before.Status.Phase.Terminal():
-		_, failed := a.commit(ctx) // the generation, if someone edited the run
-		return found.After, errors.Join(failed, err)
 	case ref == nil && (reasonOf(err) == events.InvalidSpec || isTooLarge(err)):
 		refused := &failure{events.InvalidSpec, a.masked(ctx, err).Error()}
 		setPhase(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
@@ -115,6 +113,20 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		found.After = podsTimeout // no event reports that no pod comes
 	}
 	return found.After, err
+}
+
+// leave releases the Job of a run that has ended, or deletes it if the run was
+// cancelled. A Job that the cache lacks is gone: it has had the Job, which
+// finished before the run ended, or it gets a Job that was just created later,
+// with an event. So a run that has ended costs no request after its release.
+func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
+	if a.hasJob(cache.MetaObjectToName(a.run).AsNamespacedName()) {
+		ref, found, failed := a.scope.guard.Step(ctx, a.request(ctx))
+		a.run.Status.JobRef = ref
+		after, err = found.After, failed
+	}
+	_, failed := a.commit(ctx) // the generation, if someone edited the run
+	return after, errors.Join(failed, err)
 }
 
 // untilStart is how long to wait for the start of a Job that is new and has not

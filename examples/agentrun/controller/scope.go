@@ -187,8 +187,13 @@ func (s *scope) remember(run *v1alpha1.AgentRun) {
 	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
+// eventTime is how long the Event of a failure usually takes at most.
+const eventTime = 100 * time.Millisecond
+
 // runChanged queues a run that needs a reconcile. The Job of a run that has
-// just ended can be released.
+// just ended is released before other runs begin: if this process is killed,
+// the next one reads each run whose Job is not released live, and repeats the
+// Event if the run failed.
 func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	c.measured.Active(active(after) - active(before))
 	if after == nil {
@@ -196,10 +201,24 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 		c.toAnnounce.Delete(before.UID)
 		return
 	}
-	isNew := before == nil
-	if isNew || hasEnded(before, after) || status.NeedsReconcile(before, after) {
-		c.queue.Add(types.NamespacedName{Namespace: after.Namespace, Name: after.Name})
+	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
+	switch {
+	case before == nil:
+		c.queue.Add(key)
+	case hasEnded(before, after):
+		c.queue.AddFirst(key, beforeRelease(after))
+	case status.NeedsReconcile(before, after):
+		c.queue.Add(key)
 	}
+}
+
+// beforeRelease is how long the Job of a run that has ended waits for its
+// release. The Event of a failure is written in that time: see unannounced.
+func beforeRelease(run *v1alpha1.AgentRun) time.Duration {
+	if run.Status.Phase == v1alpha1.Failed {
+		return eventTime
+	}
+	return 0
 }
 
 // hasEnded reports whether the run ended between its two versions.
