@@ -169,7 +169,8 @@ func (m machine) missing(a answer) machine {
 // findUnrecorded looks for the Job of an owner that has recorded none. A call
 // that was cut off may have created it, and the cache shows it at some time. Of
 // a cancelled or deleting owner it must be stopped now, or the owner waits for
-// its outcome: the API server knows it.
+// its outcome, and one that the Guard remembers is there: the API server knows
+// it.
 func (m machine) findUnrecorded() (machine, request) {
 	if m.cached.control == controlOwner {
 		return m.findShown()
@@ -188,7 +189,8 @@ func (m machine) looksByName() bool {
 	if m.ended {
 		return m.memory.unsure
 	}
-	return m.cancel || m.deleting
+	remembered := m.memory.uid != "" && m.memory.fate == fateUnknown
+	return m.cancel || m.deleting || remembered
 }
 
 // findShown looks at a Job that the owner has not recorded and the cache shows.
