@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -87,7 +88,8 @@ type Controller struct {
 	secrets    *redact.SecretValues
 	metrics    *metrics.Controller
 	measured   *metrics.Runs
-	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
+	toAnnounce sync.Map     // why a run failed, or nil, by the uid of a run whose end may be recorded
+	lastOutage atomic.Int64 // when the API server was away, in nanoseconds
 
 	synced chan struct{}
 }
@@ -112,9 +114,10 @@ const attemptTimeout = 2 * time.Minute
 // whole seconds of a creation time make it up to twice as long.
 const usualStart = time.Second
 
-// overtakenLimit is how many attempts in a row, in 25 seconds, may find a run
-// overtaken before that is a failure: two writers, or a restored status.
-const overtakenLimit = 7
+// passesLimit is how many attempts in a row, in 25 seconds, may fail for a
+// reason that usually passes. If a run is overtaken more often, there are two
+// writers, or the status was restored.
+const passesLimit = 7
 
 // requestTimeout is how long a request may take, a watch too. The API server
 // ends a watch after 5 to 10 minutes, as the informer asks. But a server or
@@ -338,7 +341,7 @@ func (c *Controller) reconcile(
 	after, err = c.step(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
 	switch {
-	case isOvertaken(err) && c.queue.NumRequeues(key) < overtakenLimit:
+	case isOvertaken(err) && c.queue.NumRequeues(key) < passesLimit:
 		result = metrics.Requeue
 		logr.FromContextOrDiscard(ctx).V(1).
 			Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,6 +29,10 @@ func TestARunWithoutAPod_IsDegradedUntilItHasOne(t *testing.T) {
 				s := newServer(run)
 				c := s.controller(t)
 				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				withPod := job.DeepCopy()
+				withPod.Status.Active = 1
+				live := job
+				s.job = func(string) *batchv1.Job { return live }
 				look := func() time.Duration {
 					after, err := c.step(t.Context(), keyOf(run))
 					require.NoError(t, err)
@@ -51,15 +56,17 @@ func TestARunWithoutAPod_IsDegradedUntilItHasOne(t *testing.T) {
 				look()
 				says(reasonRunning, 1, 0)
 				time.Sleep(time.Second)
+				live = withPod
+				assert.Equal(t, podsTimeout, look())
+				says(reasonRunning, 1, 0) // the watch is broken, and the copy is old
+				live = job
 				look()
 				says(reasonNoPods, 2, 1)
 				time.Sleep(time.Second)
 				look()
 				says(reasonNoPods, 2, 2) // the same failure, which is counted
 
-				job = job.DeepCopy()
-				job.Status.Active = 1
-				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				require.NoError(t, c.scopes[0].jobs.GetStore().Add(withPod))
 				assert.Equal(t, heartbeat, look())
 				says(reasonRunning, 3, 3) // recovered
 			})

@@ -39,6 +39,11 @@ type attempt struct {
 	tooManyValues bool // the run's Secret has too many values to mask
 }
 
+// key names the run.
+func (a *attempt) key() types.NamespacedName {
+	return cache.MetaObjectToName(a.before).AsNamespacedName()
+}
+
 // step moves one run as far as it can go now, and says when to look again if
 // nothing happens before.
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
@@ -67,7 +72,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	after, err := a.advance(ctx)
 	err = a.masked(ctx, err)
 	switch {
-	case isOvertaken(err) && c.queue.NumRequeues(key) >= overtakenLimit:
+	case isOvertaken(err) && c.queue.NumRequeues(key) >= passesLimit:
 		c.recorder.Failure(before, err)
 		return 0, err
 	case err != nil:
@@ -97,6 +102,12 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if found.Outcome == jobgc.Failed {
 		found.Message = a.maskedText(ctx, found.Reason+": "+found.Message)
 	}
+	if lacksPods(a.run, found, time.Now()) {
+		confirmed, err := a.confirmNoPods(ctx)
+		if err != nil || !confirmed {
+			return podsTimeout, err // the cache gets the pods later, with an event
+		}
+	}
 	a.facts, a.failed = applyJob(a.run, found, time.Now())
 	if a.facts.Progress == status.Done {
 		return 0, a.recordEnd(ctx, a.failed)
@@ -105,7 +116,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if a.before.Status.JobRef == nil && wait > 0 {
 		// One write says that the Job exists, and that it runs. It waits for
 		// that time, and not for the runs that are queued before it.
-		a.queue.AddFirst(cache.MetaObjectToName(a.run).AsNamespacedName(), wait)
+		a.queue.AddFirst(a.key(), wait)
 		return wait, nil
 	}
 	_, err = a.commit(ctx)
@@ -115,12 +126,23 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	return found.After, err
 }
 
+// confirmNoPods reports whether the API server knows of no pod of the Job. The
+// watch of Jobs may have been broken for long.
+func (a *attempt) confirmNoPods(ctx context.Context) (bool, error) {
+	ref := a.run.Status.JobRef
+	job, err := a.cluster.BatchV1().Jobs(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	return jobgc.StateOf(job).NoPods(), nil
+}
+
 // leave releases the Job of a run that has ended, or deletes it if the run was
 // cancelled. A Job that the cache lacks is gone: it has had the Job, which
 // finished before the run ended, or it gets a Job that was just created later,
 // with an event. So a run that has ended costs no request after its release.
 func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
-	if a.hasJob(cache.MetaObjectToName(a.run).AsNamespacedName()) {
+	if a.hasJob(a.key()) {
 		ref, found, failed := a.scope.guard.Step(ctx, a.request(ctx))
 		a.run.Status.JobRef = ref
 		after, err = found.After, failed
@@ -203,15 +225,19 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 
 // recordDegraded records what keeps a run from going on. It is tried again,
 // less and less often. An outage of the API server is not recorded, because
-// that would cost two writes a run just when the server is back. A timeout is
-// recorded: it may be a webhook for this run alone. A timeout or a 429 that
-// lasts gets an Event too.
+// that would cost two writes a run just when the server is back. Nor is what
+// the server answers in the first moments. A timeout is recorded: it may be a
+// webhook for this run alone. A timeout or a 429 that lasts gets an Event too.
 func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
 	outage := unanswered(cause)
-	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
+	away := outage && reasonOf(cause) != events.Timeout
+	if away {
+		a.lastOutage.Store(time.Now().UnixNano())
+	}
+	if a.before.Status.Phase.Terminal() || away || a.isStarting(cause) {
 		return cause
 	}
 	passes := outage || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
@@ -225,6 +251,15 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 		logr.FromContextOrDiscard(ctx).V(1).Info("Condition not written", "why", a.masked(ctx, err).Error())
 	}
 	return cause
+}
+
+// isStarting reports whether err is the answer of an API server that was away a
+// moment ago.
+func (a *attempt) isStarting(err error) bool {
+	if !mayBeStarting(err) || a.queue.NumRequeues(a.key()) >= passesLimit {
+		return false
+	}
+	return time.Since(time.Unix(0, a.lastOutage.Load())) < startingTime
 }
 
 // commit writes the run's status, if it changed. If the API server or its store

@@ -5,13 +5,19 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"net"
+	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
@@ -29,25 +35,43 @@ func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 }
 
 // An outage of the API server is the same for all runs. Its record would cost
-// each of them two writes just when the server is back. A timeout may be one
-// webhook's, so it is recorded.
+// each of them two writes just when the server is back. A server that has just
+// started refuses valid requests. A timeout may be one webhook's, so it is
+// recorded.
 //
 //req:shows E6
 func TestRecordDegraded_WritesNoOutage(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	forbidden := apierrors.NewForbidden(batchv1.Resource("jobs"), "nightly", errors.New("no role"))
 	for name, tc := range map[string]struct {
-		cause  error
+		causes []error // of attempts at the run
+		wait   time.Duration
 		writes int
 	}{
-		"Refused":  {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, 0},
-		"TimedOut": {context.DeadlineExceeded, 1},
+		"Refused":      {[]error{refused}, 0, 0},
+		"TimedOut":     {[]error{context.DeadlineExceeded}, 0, 1},
+		"Forbidden":    {[]error{forbidden}, 0, 1},
+		"Starting":     {[]error{refused, forbidden}, startingTime - time.Second, 0},
+		"Started":      {[]error{refused, forbidden}, startingTime, 1},
+		"AfterTimeout": {[]error{context.DeadlineExceeded, forbidden}, 0, 2},
+		"OneOfThree":   {slices.Repeat([]error{refused, forbidden}, passesLimit), 0, 1}, // servers is away
 	} {
 		t.Run(name, func(t *testing.T) {
-			run, _ := newStarted("nightly", nil)
-			s := newServer(run)
-			c := s.controller(t)
-			a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
-			require.ErrorIs(t, a.recordDegraded(t.Context(), tc.cause), tc.cause)
-			assert.Equal(t, tc.writes, s.writes[run.Name])
+			synctest.Test(t, func(t *testing.T) {
+				run, _ := newStarted("nightly", nil)
+				s := newServer(run)
+				c := s.controller(t)
+				for _, cause := range tc.causes {
+					time.Sleep(tc.wait)
+					s.refresh(t, c)
+					_, before := c.find(keyOf(run))
+					a := &attempt{Controller: c, scope: c.scopes[0], before: before, run: before.DeepCopy()}
+					require.ErrorIs(t, a.recordDegraded(t.Context(), cause), cause)
+					c.queue.AddRateLimited(keyOf(run))
+				}
+				assert.Equal(t, tc.writes, s.writes[run.Name])
+				c.queue.ShutDown()
+			})
 		})
 	}
 }
