@@ -104,7 +104,9 @@ func (s State) lost() bool {
 // pod: none is active or ending, and none has ended. That is usual for a
 // moment, and nothing of the Job changes if it lasts. Then something refuses
 // the pods, such as a quota, pod security or a webhook. A Job whose pod has
-// failed and that waits before the next one is not such a Job.
+// failed and that waits before the next one is not such a Job. A copy from a
+// cache whose watch is broken may be old: read the Job live before you report
+// it, and pass it to StateOf.
 func (o Observation) NoPods() bool {
 	if o.State != Active || o.Job == nil || o.StartedAt.IsZero() {
 		return false

@@ -114,7 +114,10 @@ const targets = "Targets: at most 1.0x of the writes, CPU time and memory of the
 	"That costs one request\n" +
 	"a run and its CPU time. Its first status write waits until the Job has started, " +
 	"for at most two seconds. The others\n" +
-	"write that the Job exists, and later that it runs."
+	"write that the Job exists, and later that it runs. After a kill it repeats the Event of a failure " +
+	"whose Job was not\n" +
+	"released yet, rather than lose it. While its watch of Jobs is broken, it reads them live, " +
+	"so that no result is late."
 
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
