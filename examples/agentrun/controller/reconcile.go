@@ -262,19 +262,10 @@ func (a *attempt) isStarting(err error) bool {
 	return time.Since(time.Unix(0, a.lastOutage.Load())) < startingTime
 }
 
-// commit writes the run's status, if it changed. If the API server or its store
-// refuses the status for its size or its content, the Writer still stores the
-// conditions where it can, but not the phase, which ends a run. So commit tries
-// once with a fixed text. The written run becomes before: copy it to change it
-// further.
+// commit writes the run's status, if it changed. The written run becomes
+// before: copy it to change it further.
 func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
-	refused := isTooLarge(err) || apierrors.IsInvalid(err)
-	if refused && shorten(a.run) {
-		log := logr.FromContextOrDiscard(ctx)
-		log.Error(a.masked(ctx, err), "The status was refused, trying without its text")
-		did, err = a.status.Commit(ctx, a.before, a.run, a.facts)
-	}
 	switch {
 	case err != nil:
 		return did, err

@@ -4,14 +4,11 @@
 package controller
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -81,90 +78,9 @@ func TestAttempt_BoundsTheTextsOfOthers(t *testing.T) {
 	}
 }
 
-// strict refuses each status that has a text other than refusedText, or all.
-type strict struct {
-	*admission
-	answer  error
-	all     bool
-	patches int
-}
-
-func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") {
-		return s.admission.RoundTrip(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	writes := string(body) != "{}" // which only reads
-	if writes {
-		s.patches++
-	}
-	if writes && s.all || bytes.Contains(body, []byte("quota")) {
-		failed, _ := errors.AsType[*apierrors.StatusError](s.answer)
-		failed.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		return reply(r, int(failed.ErrStatus.Code), failed.ErrStatus)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return s.admission.RoundTrip(r)
-}
-
 // internal is an error of the API server without a reason.
 func internal(text string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: text}}
-}
-
-func TestCommit_EndsARunWhoseTextIsRefused(t *testing.T) {
-	tests := map[string]struct {
-		reason  string
-		answer  error
-		patches int // Commit tries once without the fields that are too large
-	}{
-		"RequestTooLarge": {"The API server reads at most 3 MiB.", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), 3},
-		"Store":           {"etcd stores at most 1.5 MiB.", internal("etcdserver: request is too large"), 3},
-		"StoreClient":     {"The client of etcd sends at most 2 MiB.", internal("rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097200 vs. 2097152)"), 3},
-		"Invalid":         {"A policy refuses the text.", apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind("AgentRun").GroupKind(), "nightly", nil), 2},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := metav1.Now()
-				run, job := newStarted("nightly", &began)
-				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "Evicted", Message: "over quota"}}
-				s := &strict{admission: &admission{server: newServer(run)}, answer: tc.answer}
-				c := s.controllerOn(t, s, Options{})
-				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
-				_, err := c.reconcile(t.Context(), keyOf(run))
-				require.NoError(t, err)
-				st := s.runs[run.Name].Status
-				assert.Equal(t, []string{string(v1alpha1.Failed), reasonJobFailed, refusedText}, []string{string(st.Phase), st.Reason, st.Message}, tc.reason)
-				for _, condition := range st.Conditions {
-					assert.Equal(t, refusedText, condition.Message, condition.Type)
-				}
-				assert.NotNil(t, st.FinishedAt)
-				assert.Equal(t, tc.patches, s.patches)
-				assert.EqualValues(t, 1, c.recorder.Stats().Recorded, "the Event has the text")
-			})
-		})
-	}
-}
-
-func TestCommit_TriesTheFixedTextOnce(t *testing.T) {
-	began := metav1.Now()
-	run, job := newStarted("nightly", &began)
-	s := &strict{admission: &admission{server: newServer(run)}, answer: internal("etcdserver: request is too large"), all: true}
-	c := s.controllerOn(t, s, Options{})
-	require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
-	a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
-	setDegraded(a.run, events.Forbidden, "over quota", time.Now())
-	_, err := a.commit(t.Context())
-	require.ErrorContains(t, err, "request is too large")
-	assert.Equal(t, 4, s.patches, "each Commit also tries without the text")
-	setPhase(a.run, v1alpha1.Running, reasonRunning, "", time.Now())
-	_, err = a.commit(t.Context())
-	require.Error(t, err)
-	assert.Equal(t, 6, s.patches, "no text can be shortened")
 }
 
 // A Job is larger than its run, because it has all of its spec and more.

@@ -74,26 +74,6 @@ func lacksPods(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) bool 
 	return now.Sub(st.UpdatedAt.Time) >= podsTimeout
 }
 
-// refusedText replaces texts that the API server does not store.
-const refusedText = "the API server refused the status with its text: see the controller's log"
-
-// shorten replaces the texts of the status by a fixed one. It returns false if
-// there is nothing left to shorten.
-func shorten(run *v1alpha1.AgentRun) bool {
-	if run.Status.Message == "" || run.Status.Message == refusedText {
-		return false
-	}
-	run.Status.Message = refusedText
-	for i := range run.Status.Conditions {
-		c := &run.Status.Conditions[i]
-		own := c.Type == ready || c.Type == progressing || c.Type == degraded
-		if own && c.Message != "" {
-			c.Message = refusedText
-		}
-	}
-	return true
-}
-
 // applyJob sets the phase of the run from the state of its Job, and returns the
 // facts for the status contract. If the Job is lost or failed, the run ends,
 // and its Event reports the returned error. If the Job gets no pods, the run
