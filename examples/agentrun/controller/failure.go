@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,24 +52,6 @@ func isOvertaken(err error) bool { return reasonOf(err) == events.Conflict }
 // isMissingSecret reports whether the API server says that the Secret does not
 // exist. The 404 of a proxy is not such an answer.
 func isMissingSecret(err error) bool { return reasonOf(err) == events.MissingSecret }
-
-// isTooLarge reports whether an object is too large for the API server, which
-// answers 413, or for etcd, whose error comes as a 500 without a reason: the
-// server refuses 1.5 MiB, and its client refuses 2 MiB.
-func isTooLarge(err error) bool {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
-		return false
-	}
-	text := answer.Status().Message
-	switch {
-	case answer.Status().Code == http.StatusRequestEntityTooLarge:
-		return true
-	case strings.Contains(text, "etcdserver: request is too large"):
-		return true
-	}
-	return strings.Contains(text, "trying to send message larger than max")
-}
 
 // persistAfter is how long a run may fail for a reason that usually passes.
 const persistAfter = time.Minute

@@ -22,33 +22,20 @@ import (
 // which is always a valid label value.
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
 
-// mostSpec is how large a spec may be as JSON. With the status of the run, and
-// with what the Job has in addition, it must fit into etcd's 1.5 MiB.
-const mostSpec = 1 << 20
-
-// checkSpec refuses a spec that the CRD's schema accepts and that cannot work.
-// The API server refuses other mistakes when the Job is created.
-func checkSpec(spec *v1alpha1.AgentRunSpec) error {
-	_, ok := spec.Parameters["prompt"]
-	if ok {
-		const text = "spec.parameters[prompt] is not accepted: " +
-			"put the prompt into a Secret and name it in spec.secretRef"
-		return &failure{events.InvalidSpec, text}
-	}
-	text, err := json.Marshal(spec)
-	if err == nil && len(text) > mostSpec {
-		message := fmt.Sprintf("spec has %d bytes as JSON; want at most %d", len(text), mostSpec)
-		return &failure{events.InvalidSpec, message}
-	}
-	return err
-}
+// mostJob is how large a Job may be as JSON. etcd stores at most 1.5 MiB, and
+// the run, which has a status too, is about as large as its Job.
+const mostJob = 1 << 20
 
 // newJob is the Job of a run. Package jobgc names it, and sets its TTL once its
-// result is recorded.
+// result is recorded. An error says which part of the spec cannot work although
+// the CRD's schema accepts it. The API server refuses other mistakes when the
+// Job is created.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
-	err := checkSpec(&run.Spec)
-	if err != nil {
-		return nil, err
+	_, prompt := run.Spec.Parameters["prompt"]
+	if prompt {
+		const text = "spec.parameters[prompt] is not accepted: " +
+			"put the prompt into a Secret and name it in spec.secretRef"
+		return nil, &failure{events.InvalidSpec, text}
 	}
 	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
 	container := corev1.Container{
@@ -73,7 +60,7 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		})
 	}
 	owner := metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))
-	return &batchv1.Job{
+	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       run.Namespace,
 			Labels:          labels,
@@ -97,7 +84,13 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 				},
 			},
 		},
-	}, nil
+	}
+	text, err := json.Marshal(job)
+	if err == nil && len(text) > mostJob {
+		message := fmt.Sprintf("the Job of spec has %d bytes as JSON; want at most %d", len(text), mostJob)
+		err = &failure{events.InvalidSpec, message}
+	}
+	return job, err
 }
 
 // resources are what a run asks for. Without requests, a namespace with a quota

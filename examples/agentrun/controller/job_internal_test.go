@@ -97,13 +97,14 @@ func TestNewJob_RefusesAPromptInTheParameters(t *testing.T) {
 }
 
 // A run that can never be recorded ends before a request is made.
-func TestCheckSpec_LimitsTheSize(t *testing.T) {
+func TestNewJob_LimitsItsSize(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		set    func(*v1alpha1.AgentRunSpec)
 		want   string // in the text, empty if the spec is accepted
 	}{
-		"Large":          {"What etcd refuses can never be recorded.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 1<<20)} }, "spec has 1048"},
+		"Large":          {"What etcd refuses can never be recorded.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 1<<20)} }, "the Job of spec has 1049"},
+		"Dollars":        {"The Job has each of them twice.", func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"a": strings.Repeat("$", 600<<10)} }, "the Job of spec has 122"},
 		"NearlyTooLarge": {"A spec of 900 KiB works.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 900<<10)} }, ""},
 	}
 	for name, tc := range tests {

@@ -92,7 +92,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	ref, found, err := a.scope.guard.Step(ctx, a.request(ctx))
 	a.run.Status.JobRef = ref
 	switch {
-	case ref == nil && (reasonOf(err) == events.InvalidSpec || isTooLarge(err)):
+	case ref == nil && reasonOf(err) == events.InvalidSpec:
 		refused := &failure{events.InvalidSpec, a.masked(ctx, err).Error()}
 		setPhase(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
 		return 0, a.recordEnd(ctx, refused)

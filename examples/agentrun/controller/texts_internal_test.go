@@ -5,7 +5,6 @@ package controller
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
@@ -76,19 +74,4 @@ func TestAttempt_BoundsTheTextsOfOthers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// internal is an error of the API server without a reason.
-func internal(text string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: text}}
-}
-
-// A Job is larger than its run, because it has all of its spec and more.
-func TestAJobThatIsTooLargeEndsItsRun(t *testing.T) {
-	run := newRun("nightly", "uid-1")
-	a := &admission{server: newServer(run), refusal: func() error { return internal("etcdserver: request is too large") }}
-	_, err := a.controllerOn(t, a, Options{}).step(t.Context(), keyOf(run))
-	require.NoError(t, err)
-	assert.Equal(t, v1alpha1.Failed, a.runs[run.Name].Status.Phase)
-	assert.Equal(t, events.InvalidSpec, a.runs[run.Name].Status.Reason)
 }
