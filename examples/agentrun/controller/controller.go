@@ -308,10 +308,8 @@ func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName
 
 // process makes one attempt at one run, and queues it again for the next.
 func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
-	ctx, asked := withRetryAfter(ctx)
-	after, err := c.reconcile(ctx, key)
+	after, err := c.reconcile(c.backoff.withRetryAfter(ctx, key), key)
 	if err != nil {
-		c.backoff.asked.Store(key, asked.wait())
 		c.queue.AddRateLimited(key)
 		return
 	}

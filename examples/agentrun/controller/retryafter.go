@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,22 +22,13 @@ import (
 // retryAtMost limits what an answer may ask for.
 const retryAtMost = time.Minute
 
-// retryAfter is how long the API server asked one reconcile to wait, in
-// seconds.
-type retryAfter struct{ seconds atomic.Int64 }
-
-// wait returns zero if the API server did not ask.
-func (r *retryAfter) wait() time.Duration {
-	return min(time.Duration(r.seconds.Load())*time.Second, retryAtMost)
-}
-
 type retryAfterKey struct{}
 
-// withRetryAfter returns the context of a reconcile. Its requests are not sent
-// again by client-go.
-func withRetryAfter(ctx context.Context) (context.Context, *retryAfter) {
-	asked := new(retryAfter)
-	return context.WithValue(ctx, retryAfterKey{}, asked), asked
+// withRetryAfter returns the context of a reconcile of the run. Its requests
+// are not sent again by client-go.
+func (b *backoff) withRetryAfter(ctx context.Context, run types.NamespacedName) context.Context {
+	keep := func(wait time.Duration) { b.asked.Store(run, wait) }
+	return context.WithValue(ctx, retryAfterKey{}, keep)
 }
 
 // once is a transport that keeps the header Retry-After from client-go.
@@ -47,17 +37,17 @@ type once struct{ next http.RoundTripper }
 // sendOnce is for the Wrap method of rest.Config.
 func sendOnce(next http.RoundTripper) http.RoundTripper { return &once{next} }
 
-// RoundTrip sends the request. The requests of informers have no retryAfter.
+// RoundTrip sends the request. The requests of informers keep the header.
 func (o *once) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := o.next.RoundTrip(request)
-	asked, ok := request.Context().Value(retryAfterKey{}).(*retryAfter)
+	keep, ok := request.Context().Value(retryAfterKey{}).(func(time.Duration))
 	if err != nil || !ok {
 		return response, err
 	}
 	seconds, err := strconv.ParseInt(response.Header.Get("Retry-After"), 10, 32)
 	if err == nil {
 		response.Header.Del("Retry-After")
-		asked.seconds.Store(seconds)
+		keep(min(time.Duration(seconds)*time.Second, retryAtMost))
 	}
 	return response, nil
 }
@@ -69,7 +59,7 @@ func (o *once) WrappedRoundTripper() http.RoundTripper { return o.next }
 // long as the API server asked for.
 type backoff struct {
 	workqueue.TypedRateLimiter[types.NamespacedName]
-	asked sync.Map // time.Duration by run, until When reads it
+	asked sync.Map // time.Duration by run, until its reconcile ends
 }
 
 func newBackoff() *backoff {
@@ -85,9 +75,12 @@ func newBackoff() *backoff {
 func (b *backoff) When(run types.NamespacedName) time.Duration {
 	wait := b.TypedRateLimiter.When(run)
 	stored, _ := b.asked.LoadAndDelete(run)
-	asked, ok := stored.(time.Duration)
-	if ok {
-		wait = max(wait, asked)
-	}
-	return wait
+	asked, _ := stored.(time.Duration) // zero if the API server did not ask
+	return max(wait, asked)
+}
+
+// Forget is called by the queue for each success.
+func (b *backoff) Forget(run types.NamespacedName) {
+	b.asked.Delete(run)
+	b.TypedRateLimiter.Forget(run)
 }

@@ -208,11 +208,13 @@ func TestRetryAfter_IsLeftToClientGoOutsideReconciles(t *testing.T) {
 		return refuse(apierrors.NewTooManyRequests("busy", 0), 1)(r)
 	}
 	c := newServer().controllerOn(t, roundTripper(answers), Options{})
-	ctx, asked := withRetryAfter(t.Context())
+	run := types.NamespacedName{Namespace: "ns", Name: "a"}
+	ctx := c.backoff.withRetryAfter(t.Context(), run)
 	_, err := c.cluster.BatchV1().Jobs("ns").Get(ctx, "a", metav1.GetOptions{})
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	assert.Equal(t, 1, sent)
-	assert.Equal(t, time.Second, asked.wait())
+	assert.Equal(t, time.Second, c.backoff.When(run), "as long as the API server asked")
+	assert.Less(t, c.backoff.When(run), time.Second, "once")
 	sent = 0
 	synctest.Test(t, func(t *testing.T) {
 		_, err = c.cluster.BatchV1().Jobs("ns").Get(t.Context(), "a", metav1.GetOptions{})
