@@ -10,9 +10,6 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// mostStack is how many bytes of a stack are logged.
-const mostStack = 8 << 10
-
 // recoverPanic makes a panic the error of the attempt. The value of a panic may
 // hold anything, so only its type is logged.
 func recoverPanic(log logr.Logger, err *error) {
@@ -21,6 +18,5 @@ func recoverPanic(log logr.Logger, err *error) {
 		return
 	}
 	*err = fmt.Errorf("the reconcile panicked with a %T", value)
-	stack := debug.Stack()
-	log.Error(*err, "Reconcile panicked", "stack", string(stack[:min(len(stack), mostStack)]))
+	log.Error(*err, "Reconcile panicked", "stack", string(debug.Stack()))
 }
