@@ -342,9 +342,9 @@ func (c *Controller) reconcile(
 	case isOvertaken(err) && c.queue.NumRequeues(key) < passesLimit:
 		result = metrics.Requeue
 		logr.FromContextOrDiscard(ctx).V(1).
-			Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))
+			Info("Run has changed since it was read, retrying", "why", c.mask(err.Error()))
 	case err != nil:
-		public := errors.New(c.public(err.Error()))
+		public := errors.New(c.mask(err.Error()))
 		logr.FromContextOrDiscard(ctx).Error(public, "Reconcile failed", "result", result.String())
 		span := trace.SpanFromContext(ctx)
 		span.SetAttributes(attribute.String("error.type", reasonOf(err)))

@@ -56,10 +56,10 @@ const mostValues = 1000
 // earlier attempts.
 func (a *attempt) maskedText(ctx context.Context, text string) string {
 	if !a.knowsSecret() {
-		_, err := a.secret(ctx)
-		if err != nil && !isMissingSecret(err) {
-			return withheld
-		}
+		_, _ = a.secret(ctx)
+	}
+	if !a.knowsSecret() {
+		return withheld
 	}
 	return a.mask(text)
 }
@@ -68,14 +68,11 @@ func (a *attempt) maskedText(ctx context.Context, text string) string {
 // the run may quote.
 func (a *attempt) knowsSecret() bool { return a.run.Spec.SecretRef == nil || a.read }
 
-// mask masks the values that this attempt has read, wherever they are in the
-// text, and then bounds the text. The attempt has pinned the values, so the
-// Secrets of other runs do not push them out of the set that all runs share.
-func (a *attempt) mask(text string) string {
-	if a.tooManyValues {
-		return withheld
-	}
-	return a.public(a.secrets.Redact(text))
+// mask returns text in one line of at most 1 KiB, with secrets masked wherever
+// they are in it. An answer of the API server may have megabytes, and etcd
+// refuses a status that quotes it.
+func (c *Controller) mask(text string) string {
+	return redact.Note(c.secrets.Redact(text), c.secrets.Redact)
 }
 
 // unpin lets the set that all runs share forget the values of this attempt, in
@@ -85,11 +82,6 @@ func (a *attempt) unpin() {
 		release()
 	}
 }
-
-// public returns text in one line of at most 1 KiB, with secrets masked. An
-// answer of the API server may have megabytes, and etcd refuses a status that
-// quotes it.
-func (c *Controller) public(text string) string { return redact.Note(text, c.secrets.Redact) }
 
 // haveSecret returns an error if the Secret that the run names, or its key,
 // does not exist yet.
@@ -111,23 +103,20 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 }
 
 // secret reads the run's Secret. It pins the values in the set that all runs
-// share until the attempt ends, so that no Event, message or log line has them.
-// A denied read reveals nothing about the Secret, so its
-// error names the missing right.
+// share until the attempt ends, so that no Event, message or log line has them,
+// and the Secrets of other runs do not push them out. A denied read reveals
+// nothing about the Secret, so its error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secrets := a.cluster.CoreV1().Secrets(a.run.Namespace)
 	secret, err := secrets.Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
-	a.read = err == nil || isMissingSecret(err)
+	a.read = isMissingSecret(err)
 	if apierrors.IsForbidden(err) {
 		return nil, &maskedError{a.mask(err.Error()), err}
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || len(secret.Data) > mostValues {
+		return secret, err
 	}
-	if len(secret.Data) > mostValues {
-		a.tooManyValues = true
-		return secret, nil
-	}
+	a.read = true
 	a.pins = append(a.pins, a.secrets.Pin(slices.Collect(maps.Values(secret.Data))...))
 	return secret, nil
 }

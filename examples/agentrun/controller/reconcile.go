@@ -32,11 +32,9 @@ type attempt struct {
 	before *v1alpha1.AgentRun
 	run    *v1alpha1.AgentRun
 	facts  status.Facts
-	read   bool     // the run's Secret, or that there is none
-	pins   []func() // release the values of the run's Secret
+	read   bool     // all values of the run's Secret, or that there is none
+	pins   []func() // release these values
 	failed error    // what is wrong with a run that goes on
-
-	tooManyValues bool // the run's Secret has too many values to mask
 }
 
 // key names the run.
