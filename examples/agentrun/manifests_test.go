@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -45,7 +46,11 @@ func TestManifests_PrintsACanaryIfAsked(t *testing.T) {
 		steps = `JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS=[{"setWeight":50},{"pause":{"duration":"10m"}}]`
 	)
 	off := printed[appsv1.Deployment](t, environ(steps))
-	assert.Equal(t, "Deployment", off.Kind)
+	text, err := os.ReadFile(deploymentFile)
+	require.NoError(t, err)
+	var read appsv1.Deployment
+	require.NoError(t, yaml.UnmarshalStrict(text, &read))
+	assert.Equal(t, read, off, "off is the Deployment as it was read")
 	cases := map[string]struct {
 		reason string
 		env    []string
