@@ -47,7 +47,7 @@ func TestEveryQueryAnswers_OfConvertedHistograms(t *testing.T) {
 	}
 	suffixes := regexp.MustCompile(`^controller_\w+_(bucket|sum|count)$`)
 	for _, s := range converted.series {
-		require.NotRegexp(t, suffixes, s.labels.Get("__name__"), "it is converted")
+		require.NotRegexp(t, suffixes, s.Metric.Get("__name__"), "it is converted")
 	}
 	histograms := 0
 	for source, expr := range everyExpression(t) {

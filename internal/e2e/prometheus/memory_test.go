@@ -12,14 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/stretchr/testify/require"
 )
@@ -32,18 +29,7 @@ type memory struct {
 	target labels.Labels
 	native bool // it converts histograms: convert_classic_histograms_to_nhcb
 	now    time.Time
-	series map[string]*remembered
-}
-
-// remembered is one series.
-type remembered struct {
-	labels  labels.Labels
-	samples chunks.SampleSlice
-}
-
-// iterator copies the samples, because the engine changes histograms.
-func (r *remembered) iterator(chunkenc.Iterator) chunkenc.Iterator {
-	return storage.NewListSeriesIteratorWithCopy(r.samples)
+	series map[string]*promql.Series
 }
 
 func newMemory(native bool, target map[string]string) *memory {
@@ -52,7 +38,7 @@ func newMemory(native bool, target map[string]string) *memory {
 		target: labels.FromMap(target),
 		native: native,
 		now:    time.Unix(1e9, 0),
-		series: map[string]*remembered{},
+		series: map[string]*promql.Series{},
 	}
 }
 
@@ -72,36 +58,41 @@ func (m *memory) scrape(t *testing.T, h http.Handler, interval time.Duration) {
 			break
 		}
 		require.NoError(t, err)
-		var s sample
-		switch entry {
-		case textparse.EntrySeries:
-			_, _, s.value = page.Series()
-		case textparse.EntryHistogram:
-			_, _, h, f := page.Histogram()
-			if h != nil {
-				f = h.ToFloat(nil)
-			}
-			s.histogram = f.Copy() // the parser uses it again
-		default:
+		if entry != textparse.EntrySeries && entry != textparse.EntryHistogram {
 			continue
 		}
 		var of labels.Labels
 		page.Labels(&of)
-		m.add(of, s)
+		if entry == textparse.EntrySeries {
+			_, _, value := page.Series()
+			m.number(of, value)
+			continue
+		}
+		_, _, h, f := page.Histogram()
+		if h != nil {
+			f = h.ToFloat(nil)
+		}
+		s := m.of(of)
+		s.Histograms = append(s.Histograms, promql.HPoint{T: m.now.UnixMilli(), H: f.Copy()}) // the parser uses f again
 	}
-	m.add(labels.FromStrings("__name__", "up"), sample{value: 1})
+	m.number(labels.FromStrings("__name__", "up"), 1)
 }
 
-// add remembers a sample of the scrape, under the labels of the target too.
-func (m *memory) add(of labels.Labels, s sample) {
-	s.at = m.now.UnixMilli()
+// number remembers a number of the scrape.
+func (m *memory) number(of labels.Labels, value float64) {
+	s := m.of(of)
+	s.Floats = append(s.Floats, promql.FPoint{T: m.now.UnixMilli(), F: value})
+}
+
+// of returns the series with these labels and those of the target.
+func (m *memory) of(of labels.Labels) *promql.Series {
 	all := labels.NewBuilder(of)
 	m.target.Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
 	id := all.Labels().String()
 	if m.series[id] == nil {
-		m.series[id] = &remembered{labels: all.Labels()}
+		m.series[id] = &promql.Series{Metric: all.Labels()}
 	}
-	m.series[id].samples = append(m.series[id].samples, s)
+	return m.series[id]
 }
 
 // query evaluates an expression now. The values are by labels. A warning is an
@@ -132,8 +123,8 @@ func (m *memory) Querier(int64, int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 		var found selected
 		for _, s := range m.series {
-			if matchesAll(matchers, s.labels) {
-				found.all = append(found.all, &storage.SeriesEntry{Lset: s.labels, SampleIteratorFn: s.iterator})
+			if matchesAll(matchers, s.Metric) {
+				found.all = append(found.all, promql.NewStorageSeries(*s))
 			}
 		}
 		return &found
@@ -163,24 +154,3 @@ func (s *selected) Next() bool {
 func (s *selected) At() storage.Series                { return s.all[s.next-1] }
 func (s *selected) Err() error                        { return nil }
 func (s *selected) Warnings() annotations.Annotations { return nil }
-
-// sample is a number or, where histogram is set, a native histogram.
-type sample struct {
-	at        int64
-	value     float64
-	histogram *histogram.FloatHistogram
-}
-
-func (s sample) T() int64                      { return s.at }
-func (s sample) ST() int64                     { return 0 }
-func (s sample) F() float64                    { return s.value }
-func (s sample) H() *histogram.Histogram       { return nil }
-func (s sample) FH() *histogram.FloatHistogram { return s.histogram }
-func (s sample) Copy() chunks.Sample           { return s }
-
-func (s sample) Type() chunkenc.ValueType {
-	if s.histogram != nil {
-		return chunkenc.ValFloatHistogram
-	}
-	return chunkenc.ValFloat
-}
