@@ -4,7 +4,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +32,7 @@ type replacement struct {
 // tryBugs tries each bug of a list whose suite has this name. No file changes:
 // the compiler reads the bug from an overlay, also in programs that a suite
 // builds.
-func tryBugs(list, only string) error {
+func tryBugs(ctx context.Context, list, only string) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return err
@@ -48,13 +48,14 @@ func tryBugs(list, only string) error {
 			continue
 		}
 		began := time.Now()
-		err := b.try(root)
+		err := b.try(ctx, root)
 		verdict := "noticed by the suite alone"
 		if err != nil {
 			verdict = err.Error()
 			failed = append(failed, fmt.Errorf("%s:%d: %w", list, b.line, err))
 		}
-		fmt.Printf("%-26s %4.0fs  %s [%s]\n", b.suite, time.Since(began).Seconds(), b.what, verdict)
+		seconds := time.Since(began).Seconds()
+		fmt.Fprintf(os.Stdout, "%-26s %4.0fs  %s [%s]\n", b.suite, seconds, b.what, verdict)
 	}
 	return errors.Join(failed...)
 }
@@ -108,14 +109,14 @@ func parseBug(lines []string) (bug, error) {
 }
 
 // try returns an error unless the suite alone notices the bug.
-func (b bug) try(root string) error {
+func (b bug) try(ctx context.Context, root string) (err error) {
 	work, err := os.MkdirTemp("", "bug")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	replace := map[string]string{}
-	for i, e := range b.edits {
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	o := newOverlay(work)
+	for _, e := range b.edits {
 		path := filepath.Join(root, e.file)
 		source, err := os.ReadFile(path)
 		if err != nil {
@@ -125,24 +126,20 @@ func (b bug) try(root string) error {
 		if strings.Count(string(source), old) != 1 {
 			return fmt.Errorf("%s must have the lines once", e.file)
 		}
-		replace[path] = filepath.Join(work, fmt.Sprint(i, ".go"))
-		changed := strings.Replace(string(source), old, strings.Join(e.new, "\n"), 1)
-		err = os.WriteFile(replace[path], []byte(changed), 0o600)
+		err = o.put(path, strings.Replace(string(source), old, strings.Join(e.new, "\n"), 1))
 		if err != nil {
 			return err
 		}
 	}
-	overlay := filepath.Join(work, "overlay.json")
-	text, _ := json.Marshal(map[string]any{"Replace": replace})
-	err = os.WriteFile(overlay, text, 0o600)
+	list, err := o.list()
 	if err != nil {
 		return err
 	}
-	out, err := test(root, filepath.Dir(b.edits[0].file), "", overlay)
+	out, err := test(ctx, root, filepath.Dir(b.edits[0].file), "", list)
 	if err != nil {
 		return fmt.Errorf("the unit tests notice it: %s", tail(out))
 	}
-	out, err = test(root, b.suite, b.tests, overlay)
+	out, err = test(ctx, root, b.suite, b.tests, list)
 	switch {
 	case err == nil:
 		return fmt.Errorf("the suite misses it: %s", tail(out))
@@ -154,7 +151,7 @@ func (b bug) try(root string) error {
 
 // test runs tests of a folder, and returns what they print. The root
 // module is tested with the newest versions, which the suites require too.
-func test(root, dir, tests, overlay string) (string, error) {
+func test(ctx context.Context, root, dir, tests, overlay string) (string, error) {
 	work := filepath.Join(root, "internal/compat/newest.work")
 	for module := dir; module != "."; module = filepath.Dir(module) {
 		_, err := os.Stat(filepath.Join(root, module, "go.mod"))
@@ -162,7 +159,8 @@ func test(root, dir, tests, overlay string) (string, error) {
 			work = "off"
 		}
 	}
-	c := exec.Command("go", "test", "-vet=off", "-count=1", "-skip", "Thousand|Cliff", "-run", tests, ".")
+	args := []string{"test", "-vet=off", "-count=1", "-skip", "Thousand|Cliff", "-run", tests, "."}
+	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = filepath.Join(root, dir)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK="+work, "GOFLAGS=-trimpath -overlay="+overlay)
 	out, err := c.CombinedOutput()

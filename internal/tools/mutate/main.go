@@ -15,73 +15,64 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
 func main() {
-	err := run()
+	err := run(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func run(ctx context.Context) (err error) {
 	dir := flag.String("dir", "", "the folder of the package")
 	files := flag.String("files", "", "the files of the core, with commas")
 	runs := flag.String("runs", "",
 		"patterns of tests, with commas: each tries what the one before has missed")
 	known := flag.String("survivors", "", "the list of the changes that may survive, with reasons")
-	only := flag.String("only", "", "a pattern of the changes to try; empty for all")
 	every := flag.Int("every", 1, "try each nth change")
 	bugs := flag.String("bugs", "", "a list of bugs that only a suite notices, to try these and no changes")
 	suite := flag.String("suite", "", "the suite whose bugs to try, as in e2e/status; empty for all")
 	flag.Parse()
 	if *bugs != "" {
-		return tryBugs(*bugs, *suite)
+		return tryBugs(ctx, *bugs, *suite)
 	}
 
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	p := program{dir: *dir, binary: filepath.Join(work, "tests")}
-	err = p.compile(work, strings.Split(*files, ","))
-	if err != nil {
-		return err
-	}
-	wanted, err := regexp.Compile(*only)
+	err = p.compile(ctx, work, strings.Split(*files, ","))
 	if err != nil {
 		return err
 	}
 	var left []mutant
 	for _, m := range p.mutants {
-		if m.number%*every != 0 {
-			continue
-		}
-		if wanted.MatchString(m.where + " " + m.key()) {
+		if m.number%*every == 0 {
 			left = append(left, m)
 		}
 	}
 	total := len(left)
-	fmt.Printf("%d mutants\n", total)
-	for _, tests := range strings.Split(*runs, ",") {
-		left, err = p.try(tests, left)
+	fmt.Fprintf(os.Stdout, "%d mutants\n", total)
+	for tests := range strings.SplitSeq(*runs, ",") {
+		left, err = p.try(ctx, tests, left)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d of %d killed until now, %.1f %%\n",
+		fmt.Fprintf(os.Stdout, "%s: %d of %d killed until now, %.1f %%\n",
 			tests, total-len(left), total, 100*float64(total-len(left))/float64(total))
 	}
 	return report(left, *known)
@@ -96,19 +87,15 @@ type program struct {
 }
 
 // compile makes the program, from copies of the files.
-func (p *program) compile(work string, files []string) error {
+func (p *program) compile(ctx context.Context, work string, files []string) error {
 	dir, err := filepath.Abs(p.dir)
 	if err != nil {
 		return err
 	}
-	replace := map[string]string{}
-	put := func(name, text string) error {
-		path := filepath.Join(work, name)
-		replace[filepath.Join(dir, name)] = path
-		return os.WriteFile(path, []byte(text), 0o600)
-	}
+	o := newOverlay(work)
 	for _, name := range files {
-		source, err := os.ReadFile(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		source, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -116,25 +103,20 @@ func (p *program) compile(work string, files []string) error {
 		if err != nil {
 			return err
 		}
-		err = put(name, string(changed))
+		err = o.put(path, string(changed))
 		if err != nil {
 			return err
 		}
 	}
-	err = put("zz_mutants.go", switches(filepath.Base(dir)))
+	err = o.put(filepath.Join(dir, "zz_mutants.go"), switches(filepath.Base(dir)))
 	if err != nil {
 		return err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := o.list()
 	if err != nil {
 		return err
 	}
-	list := filepath.Join(work, "overlay.json")
-	err = os.WriteFile(list, overlay, 0o600)
-	if err != nil {
-		return err
-	}
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", p.binary, ".")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", p.binary, ".")
 	build.Dir = dir
 	out, err := build.CombinedOutput()
 	if err != nil {
@@ -144,23 +126,24 @@ func (p *program) compile(work string, files []string) error {
 }
 
 // try returns the mutants that the tests miss.
-func (p *program) try(tests string, mutants []mutant) ([]mutant, error) {
+func (p *program) try(ctx context.Context, tests string, mutants []mutant) ([]mutant, error) {
 	p.limit = 600
-	notices, why := p.notices(tests, 0)
+	notices, why := p.notices(ctx, tests, 0)
 	if notices {
 		return nil, errors.New(tests + " fails without a change: " + why)
 	}
 	p.limit = 3 + 4*int(p.took.Seconds())
-	fmt.Printf("%s: %s without a change\n", tests, p.took.Round(time.Second/10))
+	fmt.Fprintf(os.Stdout, "%s: %s without a change\n", tests, p.took.Round(time.Second/10))
 	var left []mutant
 	for _, m := range mutants {
 		began := time.Now()
-		notices, why := p.notices(tests, m.number)
+		notices, why := p.notices(ctx, tests, m.number)
 		if !notices {
 			left = append(left, m)
 			why = "MISSED"
 		}
-		fmt.Printf("%s %s [%s, %s]\n", m.where, m.key(), why, time.Since(began).Round(time.Second/10))
+		took := time.Since(began).Round(time.Second / 10)
+		fmt.Fprintf(os.Stdout, "%s %s [%s, %s]\n", m.where, m.key(), why, took)
 	}
 	return left, nil
 }
@@ -168,9 +151,9 @@ func (p *program) try(tests string, mutants []mutant) ([]mutant, error) {
 // notices reports whether the tests fail with a mutant. It ends them at the
 // first failure. A mutant that makes them hang is noticed: they may take four
 // times the processor time that they take without one.
-func (p *program) notices(tests string, number int) (bool, string) {
+func (p *program) notices(ctx context.Context, tests string, number int) (bool, string) {
 	limited := fmt.Sprintf("ulimit -v 8388608; ulimit -t %d; exec nice -n 19 \"$0\" \"$@\"", p.limit)
-	test := exec.Command("sh", "-c", limited, p.binary,
+	test := exec.CommandContext(ctx, "sh", "-c", limited, p.binary,
 		"-test.run", tests, "-test.v", "-test.parallel", "2", "-test.timeout", "10m")
 	test.Dir = p.dir
 	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
@@ -237,7 +220,7 @@ func report(left []mutant, known string) error {
 			unlisted++
 			reason = "NOT LISTED"
 		}
-		fmt.Printf("%s\t%s\t%s\n", m.where, m.key(), reason)
+		fmt.Fprintf(os.Stdout, "%s\t%s\t%s\n", m.where, m.key(), reason)
 	}
 	if unlisted > 0 {
 		return fmt.Errorf("%d survivors are not in the list", unlisted)

@@ -106,8 +106,11 @@ func (f *file) condition(e ast.Expr) {
 
 // cases drops the cases of a switch over a value, and negates conditions.
 func (f *file) cases(s *ast.SwitchStmt) {
-	for _, clause := range s.Body.List {
-		clause := clause.(*ast.CaseClause)
+	for _, statement := range s.Body.List {
+		clause, ok := statement.(*ast.CaseClause)
+		if !ok {
+			continue
+		}
 		for _, e := range clause.List {
 			switch {
 			case s.Tag == nil:
@@ -134,6 +137,7 @@ func (f *file) binary(b *ast.BinaryExpr) {
 	case token.LEQ, token.GEQ:
 		f.wrap(b, "negate "+text, "(zzMutant(%d) != (", "))")
 		f.wrap(b, "without equality "+text, "(!(zzMutant(%d) && "+f.equal(b)+") && ", ")")
+	default: // arithmetic
 	}
 }
 
@@ -170,7 +174,7 @@ func (f *file) text(n ast.Node) string {
 // apply makes the edits. At the same place, what ends comes before what begins.
 func (f *file) apply() []byte {
 	slices.Reverse(f.after)
-	edits := append(f.after, f.before...)
+	edits := slices.Concat(f.after, f.before)
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	var out []byte
 	last := 0
