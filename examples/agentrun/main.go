@@ -85,18 +85,14 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	endpoint, err := t.endpoint()
-	if err != nil {
-		return err
-	}
-	defer t.shutdown(ctx, endpoint)
-	o.controller.Tracer = t.tracer()
-	m, err := metrics.New(endpoint, metrics.Options{})
+	defer t.shutdown(ctx)
+	o.controller.Tracer = t.tracer
+	m, err := metrics.New(t.endpoint, metrics.Options{})
 	if err != nil {
 		return err
 	}
 	if o.controller.Hold {
-		o.controller.OnHolds, err = observeHolds(ctx, endpoint)
+		o.controller.OnHolds, err = observeHolds(ctx, t.endpoint)
 		if err != nil {
 			return err
 		}
@@ -123,7 +119,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	var served error
 	wg.Go(func() {
 		defer end() // without its port the program ends
-		served = serveHTTP(serving, listener, endpoint, ready)
+		served = serveHTTP(serving, listener, t.endpoint, ready)
 	})
 	err = work(working)
 	stop()

@@ -22,12 +22,12 @@ import (
 )
 
 // telemetry exports spans and metrics, in addition to the scrape endpoint.
-// OpenTelemetry's standard variables configure it. Without them it creates
+// OpenTelemetry's standard variables configure it. Without them it exports
 // nothing and costs nothing.
 type telemetry struct {
+	endpoint *prom.Endpoint           // serves the metrics
 	spans    *sdktrace.TracerProvider // nil: none
-	readers  []sdkmetric.Reader
-	resource *resource.Resource
+	tracer   trace.Tracer             // nil: none
 	failures *failures
 }
 
@@ -53,80 +53,59 @@ func fromEnv(lookup func(string) (string, bool)) sending {
 	return sending{traces: traces, metrics: metrics}
 }
 
-// newTelemetry creates the exporters, if the program was built with -tags=otlp.
-// An exporter connects when it first has something to send.
+// newTelemetry creates the endpoint, and the exporters if the program was built
+// with -tags=otlp. An exporter connects when it first has something to send.
 func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
-	t := &telemetry{
-		resource: resource.NewSchemaless(
-			attribute.String("service.name", "agentrun"),
-			attribute.String("service.version", version()),
-		),
-		failures: &failures{
-			log:  logr.FromContextOrDiscard(ctx),
-			logs: rate.Sometimes{First: 1, Interval: 10 * time.Minute},
-		},
+	t := &telemetry{failures: &failures{
+		log:  logr.FromContextOrDiscard(ctx),
+		logs: rate.Sometimes{First: 1, Interval: 10 * time.Minute},
+	}}
+	if s != (sending{}) {
+		otel.SetErrorHandler(t.failures)
 	}
+	process := resource.NewSchemaless(
+		attribute.String("service.name", "agentrun"),
+		attribute.String("service.version", version()),
+	)
 	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-	merged, err := resource.Merge(t.resource, resource.Environment())
-	if err == nil {
-		t.resource = merged
+	process, err := resource.Merge(process, resource.Environment())
+	if err != nil {
+		return nil, err
+	}
+	o := prom.Options{Resource: map[string]string{}, OnError: t.failures.Handle}
+	for _, a := range process.Attributes() {
+		o.Resource[string(a.Key)] = a.Value.String()
 	}
 	if s.traces != "" {
 		exporter, err := newSpanExporter(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w", s.traces, err)
 		}
-		t.spans = sdktrace.NewTracerProvider(
-			sdktrace.WithBatcher(exporter),
-			sdktrace.WithResource(t.resource),
-		)
+		t.spans = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(process))
+		t.tracer = t.spans.Tracer("github.com/proompteng/controllerkit/examples/agentrun")
+		o.Exemplars = true // an exemplar names a trace
 	}
 	if s.metrics != "" {
 		reader, err := newReader(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_METRICS_EXPORTER=%s: %w", s.metrics, err)
 		}
-		t.readers = []sdkmetric.Reader{reader}
+		o.Readers = []sdkmetric.Reader{reader}
 	}
-	if s != (sending{}) {
-		otel.SetErrorHandler(t.failures)
-	}
-	return t, nil
-}
-
-// tracer returns nil if spans are not enabled.
-func (t *telemetry) tracer() trace.Tracer { //nolint:ireturn // what OpenTelemetry has
-	if t.spans == nil {
-		return nil
-	}
-	return t.spans.Tracer("github.com/proompteng/controllerkit/examples/agentrun")
-}
-
-// endpoint serves the metrics and passes them to the exporters. There are
-// exemplars only if there are spans, because an exemplar names a trace.
-func (t *telemetry) endpoint() (*prom.Endpoint, error) {
-	o := prom.Options{
-		Exemplars: t.spans != nil,
-		Readers:   t.readers,
-		Resource:  map[string]string{},
-		OnError:   t.failures.Handle,
-	}
-	for _, a := range t.resource.Attributes() {
-		o.Resource[string(a.Key)] = a.Value.String()
-	}
-	return prom.New(o)
+	t.endpoint, err = prom.New(o)
+	return t, err
 }
 
 // shutdown sends the remaining spans and metrics for at most three seconds. A
 // collector that hangs must not delay the end of the process.
-func (t *telemetry) shutdown(ctx context.Context, endpoint *prom.Endpoint) {
+func (t *telemetry) shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
 	if t.spans != nil {
 		wg.Go(func() { t.failures.Handle(t.spans.Shutdown(ctx)) })
 	}
-	wg.Go(func() { t.failures.Handle(endpoint.Shutdown(ctx)) })
+	wg.Go(func() { t.failures.Handle(t.endpoint.Shutdown(ctx)) })
 	wg.Wait()
 }
 
