@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -67,21 +66,18 @@ func serveHTTP(
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       5 * time.Minute,
 	}
-	stopped := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if server.Shutdown(bounded) != nil {
-			_ = server.Close() // a client that keeps its connection must not keep the process
-		}
-	})
-	err := server.Serve(l)
-	if !cancel() {
-		<-stopped // ctx has ended
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
 	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if server.Shutdown(bounded) != nil {
+		_ = server.Close() // a client that keeps its connection must not keep the process
 	}
-	return err
+	<-served //nolint:errcheck // http.ErrServerClosed
+	return nil
 }
