@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"sigs.k8s.io/yaml"
 
@@ -63,17 +63,12 @@ func manifests(args []string, lookup func(string) (string, bool), stdout io.Writ
 
 // writeYAML writes an object without its status, which is the server's.
 func writeYAML(w io.Writer, obj any) error {
-	data, err := json.Marshal(obj)
-	if err != nil {
-		return err
-	}
-	var tree map[string]any
-	err = json.Unmarshal(data, &tree)
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
 		return err
 	}
 	delete(tree, "status")
-	data, err = yaml.Marshal(tree)
+	data, err := yaml.Marshal(tree)
 	if err != nil {
 		return err
 	}
