@@ -109,6 +109,8 @@ func setReady(u *unstructured.Unstructured) {
 }
 
 // TestContract_HoldsForATypedKind: AgentRuns, by their typed client.
+//
+//req:shows S1
 func TestContract_HoldsForATypedKind(t *testing.T) {
 	s := newStage(t)
 	var created atomic.Int64

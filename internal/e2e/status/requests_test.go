@@ -4,7 +4,6 @@
 package status_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,36 +27,6 @@ func typedCommit(t *testing.T, s *stage, reason string, meanwhile func()) status
 	result, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	return result
-}
-
-func TestRequests(t *testing.T) {
-	s := newStage(t)
-	s.reconciled(t, "a")
-	nothing := func() {}
-
-	assert.Equal(t, status.Written, typedCommit(t, s, "Running", nothing))
-	sent := s.wire.Take()
-	require.Len(t, sent, 1, "changed: one request")
-	assert.Equal(t, "PATCH", sent[0].Method)
-	assert.True(t, strings.HasSuffix(sent[0].Path, "/a/status"), sent[0].Path)
-	assert.Contains(t, sent[0].Body, `"resourceVersion"`)
-	assert.NotContains(t, sent[0].Body, "conditions", "unchanged conditions are not sent")
-
-	before := s.read(t, "a").ResourceVersion
-	assert.Equal(t, status.Unchanged, typedCommit(t, s, "Running", nothing))
-	assert.Empty(t, s.wire.Take(), "unchanged: none")
-	assert.Equal(t, before, s.read(t, "a").ResourceVersion)
-
-	var live string
-	assert.Equal(t, status.Merged, typedCommit(t, s, "Stopping", func() { live = s.respec(t, "a", "new").ResourceVersion }))
-	sent = s.wire.Take()
-	require.Len(t, sent, 3, "merged: a conflict, a read, a write")
-	for i, r := range sent {
-		assert.Equal(t, "PATCH", r.Method)
-		assert.True(t, strings.HasSuffix(r.Path, "/a/status"), "request %d: %s", i, r.Path)
-	}
-	assert.Equal(t, "{}", sent[1].Body)
-	assert.Contains(t, sent[2].Body, `"resourceVersion":"`+live+`"`, "the read wrote nothing, and the write is pinned to it")
 }
 
 // TestTheRightsItAsksFor: Commit needs only patch on the subresource, also to
