@@ -7,20 +7,16 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
-	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // user is an identity of this namespace, without any rights.
@@ -41,13 +37,6 @@ func (s *stage) grant(t *testing.T, user, group string, verbs ...string) {
 func (s *stage) bind(t *testing.T, user, id string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	require.NoError(t, rbac.Grant(t.Context(), s.kube, s.namespace, user+"."+id, s.namespace+":"+user, rules...))
-}
-
-// revoke takes back what grant gave.
-func (s *stage) revoke(t *testing.T, user, group string) {
-	t.Helper()
-	require.NoError(t, s.kube.RbacV1().RoleBindings(s.namespace).Delete(t.Context(), user+"."+group, metav1.DeleteOptions{}))
-	suite.Eventually(t, "the role has no effect", func(ctx context.Context) bool { return !s.may(ctx, t, user, group, "create") })
 }
 
 func (s *stage) may(ctx context.Context, t *testing.T, user, group, verb string) bool {
@@ -91,55 +80,5 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "list", "watch", "update", "delete", "deletecollection"} {
 		assert.False(t, s.may(t.Context(), t, "us", "events.k8s.io", verb), "the verb %s is not needed", verb)
-	}
-}
-
-// TestFallbackByPermissions: a role from before events.k8s.io grants core
-// Events alone. The Recorder writes there, and the log names the missing right.
-// When that is granted, the series goes on in the new group, immediately if the
-// old right is taken away.
-//
-//req:shows E3
-func TestFallbackByPermissions(t *testing.T) {
-	t.Parallel()
-	for name, revoked := range map[string]bool{"Added": false, "Exchanged": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			s.grant(t, "us", "", "create", "patch")
-			r := record(t, s.user(t, "us"), bothGroups, events.Options{WritesPerMinute: 600})
-			occurs := func() {
-				failed(r.Recorder, s.reference("a"))
-				r.flushed(t)
-			}
-			occurs()
-			assert.Equal(t, []int{403}, r.wire.codes("events.k8s.io"), "it is asked first")
-			assert.Equal(t, []int{201}, r.wire.codes(""))
-			occurs()
-			said := r.says(t, "core/v1")
-			assert.Contains(t, said[0], `cannot create resource \"events\" in API group \"events.k8s.io\"`)
-
-			s.grant(t, "us", "events.k8s.io", "create", "patch")
-			times := 2
-			if revoked {
-				s.revoke(t, "us", "")
-				occurs()
-				times++
-			}
-			suite.Eventually(t, "the new group takes the update", func(ctx context.Context) bool {
-				if slices.Contains(r.wire.codes("events.k8s.io"), 200) {
-					return true
-				}
-				assert.False(t, revoked, "no other group is left")
-				suite.Wait(ctx, time.Second)
-				occurs()
-				times++
-				return false
-			})
-			require.Len(t, s.stored(t), 1)
-			assert.Equal(t, times, reported(s.stored(t)[0]), "one series through both groups")
-			r.assertAccounts(t, times)
-			require.NoError(t, r.stop())
-		})
 	}
 }
