@@ -156,8 +156,7 @@ sieve: ## Play all plans of Sieve's three patterns with four controllers in virt
 	@cd internal/bench && $(GOTEST) -count=1 -timeout 60m ./sieve -every 1 -table "$(CURDIR)/internal/docs/sieve.md"
 
 .PHONY: e2e-soak
-e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are killed; 1,000 Jobs (JOBS=n) with a TTL of 0
-	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGateTTLZero$$' ./jobgc
+e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are killed
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
 .PHONY: exhaust

@@ -13,12 +13,8 @@
 package jobgc_test
 
 import (
-	"cmp"
 	"os"
-	"strconv"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
@@ -31,23 +27,5 @@ var plane suite.Example
 func TestMain(m *testing.M) {
 	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}, race()))
-}
-
-// race is the flag that builds the programs with the race detector, as the
-// tests are built, except for large numbers, which it would make too slow.
-func race() string {
-	if os.Getenv("E2E_JOBS") != "" {
-		return "-race=false"
-	}
-	return suite.RaceFlag()
-}
-
-// jobsOf is the number of Jobs for a gate: E2E_JOBS if it is set, as in `make
-// e2e-soak`, and otherwise a number that each run of the tests can afford.
-func jobsOf(t *testing.T, affordable int) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("E2E_JOBS"), strconv.Itoa(affordable)))
-	require.NoError(t, err, "E2E_JOBS")
-	return n
+	}}))
 }

@@ -7,10 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,11 +96,7 @@ func pod(annotation, value string) edit {
 	return func(j *batchv1.Job) { j.Spec.Template.Annotations[annotation] = value }
 }
 
-func never() edit { return pod(kubelet.OutcomeAnnotation, kubelet.Never) }
-func ttl(seconds int32) edit {
-	return func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = &seconds }
-}
-
+func never() edit     { return pod(kubelet.OutcomeAnnotation, kubelet.Never) }
 func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
 
 type guard = jobgc.Guard
@@ -112,7 +105,6 @@ type guard = jobgc.Guard
 type controller struct {
 	*guard
 
-	gets     atomic.Int64 // live reads of a Job
 	informer cache.SharedIndexInformer
 	stop     func()
 }
@@ -121,16 +113,7 @@ type controller struct {
 func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	t.Helper()
 	c := &controller{}
-	config := plane.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return suite.RoundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/jobs/") {
-				c.gets.Add(1)
-			}
-			return next.RoundTrip(r)
-		})
-	})
-	kube, err := kubernetes.NewForConfig(config)
+	kube, err := kubernetes.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	c.informer = batchinformers.NewJobInformer(kube, s.Namespace, 0, cache.Indexers{})
 	lister := batchlisters.NewJobLister(c.informer.GetIndexer())
