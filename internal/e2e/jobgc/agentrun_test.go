@@ -64,9 +64,9 @@ func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
 	return run.Status
 }
 
-// TestAgentRunsWithHolds: the controller releases the Job of a deleted run, also
-// if the garbage collector waits for the Job. Suite chaos kills a controller
-// with holds while runs end, are cancelled and lose their Job.
+// TestAgentRunsWithHolds: the controller releases the Job of a deleted run,
+// also if the garbage collector waits for the Job. Suite chaos kills a
+// controller with holds while runs end, are cancelled and lose their Job.
 //
 //req:shows J4
 func TestAgentRunsWithHolds(t *testing.T) {
