@@ -40,7 +40,7 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newServer().controller(t)
-				c.options.Tracer, c.scopes = hanging{}, nil
+				c.options.Tracer = hanging{}
 				c.queue.Add(types.NamespacedName{Namespace: "ns", Name: "a"})
 				leading, stop := context.WithTimeout(t.Context(), tc.stopped)
 				defer stop()
@@ -60,7 +60,7 @@ func TestNothingBeginsWhenItStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newServer().controller(t)
 		began := &counting{}
-		c.options.Tracer, c.options.Workers, c.scopes = began, 1, nil
+		c.options.Tracer, c.options.Workers = began, 1
 		for i := range 100 {
 			c.queue.Add(types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)})
 		}

@@ -46,19 +46,19 @@ func (a *attempt) key() types.NamespacedName {
 // nothing happens before.
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	s, before := c.find(key)
+	err := s.releaseOrphans(ctx, key, before)
 	if before == nil {
-		return 0, c.releaseOrphans(ctx, s, key, "")
+		return 0, err
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	defer a.unpin()
+	err = a.masked(ctx, err)
 	if before.DeletionTimestamp != nil {
-		err := c.releaseOrphans(ctx, s, key, "") // its Job goes with it
-		return 0, a.masked(ctx, err)
+		return 0, err // its Job goes with it
 	}
-	err := c.releaseOrphans(ctx, s, key, before.UID)
 	if err != nil { // holds.Start tries again
 		log := logr.FromContextOrDiscard(ctx)
-		log.Error(a.masked(ctx, err), "Job of an earlier run with this name is still held")
+		log.Error(err, "Job of an earlier run with this name is still held")
 	}
 	a.facts.Progress = before.Status.Phase.Progress()
 	if before.Status.Phase.Terminal() {

@@ -234,7 +234,8 @@ func (c *Controller) jobChanged(before, after *batchv1.Job) {
 	}
 }
 
-// find returns the scope of a run, and its newest copy without a request.
+// find returns the scope of a run, and its newest copy without a request. The
+// queue has only runs of a scope.
 func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun) {
 	for _, s := range c.scopes {
 		if s.namespace == key.Namespace || s.namespace == metav1.NamespaceAll {
@@ -249,31 +250,30 @@ func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun)
 // hasJob reports whether the cache has a Job of the run.
 func (c *Controller) hasJob(run types.NamespacedName) bool {
 	s, _ := c.find(run)
-	if s == nil {
-		return false
-	}
-	jobs, err := s.jobs.GetIndexer().IndexKeys(byRun, run.String())
-	return err == nil && len(jobs) > 0
+	return len(s.jobsOf(run)) > 0
 }
 
-// releaseOrphans releases the held Jobs of a run that is gone, is being
-// deleted, or was created again with the uid current: no replica will record
-// their results.
-func (c *Controller) releaseOrphans(
-	ctx context.Context, s *scope, key types.NamespacedName, current types.UID,
+// jobsOf returns the cached Jobs of a run, also of an earlier run of its name.
+func (s *scope) jobsOf(run types.NamespacedName) []any {
+	jobs, _ := s.jobs.GetIndexer().ByIndex(byRun, run.String()) // newScope made the index
+	return jobs
+}
+
+// releaseOrphans releases the held Jobs of a run that is gone (nil), is being
+// deleted, or was created again: no replica will record their results.
+func (s *scope) releaseOrphans(
+	ctx context.Context, key types.NamespacedName, run *v1alpha1.AgentRun,
 ) error {
-	if s == nil {
-		return nil
-	}
-	jobs, err := s.jobs.GetIndexer().ByIndex(byRun, key.String())
-	for _, obj := range jobs {
+	lives := run != nil && run.DeletionTimestamp == nil
+	var failed []error
+	for _, obj := range s.jobsOf(key) {
 		job := as[batchv1.Job](obj)
-		isOfCurrent := current != "" && metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: current})
-		if !isOfCurrent {
-			err = errors.Join(err, s.holds.ReleaseOrphan(ctx, job))
+		if lives && metav1.IsControlledBy(job, run) {
+			continue
 		}
+		failed = append(failed, s.holds.ReleaseOrphan(ctx, job))
 	}
-	return err
+	return errors.Join(failed...)
 }
 
 // runOf names the run that controls a Job.
