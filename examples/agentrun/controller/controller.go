@@ -281,7 +281,7 @@ func (c *Controller) work(leading, ctx context.Context) {
 	)
 	ctx = logr.NewContext(ctx, log)
 	for {
-		key, shutdown := c.queue.Get()
+		key, shutdown := c.queue.Get() //nolint:contextcheck // a queue has no context
 		if shutdown {
 			return
 		}
