@@ -4,9 +4,6 @@
 package repotest_test
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,7 +17,7 @@ import (
 // "package: Function".
 func TestPicture_NamesTheAPI(t *testing.T) {
 	api := read(t, "internal/testdata/api.golden")
-	names := pictureNames(t, read(t, "internal/docs/architecture.svg"))
+	names := pictureNames(read(t, "internal/docs/architecture.svg"))
 	require.Len(t, names, 6, "internal/docs/architecture.svg: draw one name for each box of the library, as a text of class name")
 	for _, name := range names {
 		assert.Regexp(t, declared(name), api, "internal/docs/architecture.svg: %q is not exported; draw a name of internal/testdata/api.golden", name)
@@ -47,33 +44,13 @@ func declared(name string) *regexp.Regexp {
 
 // pictureNames returns the texts of class "name", with their lines joined by a
 // blank.
-func pictureNames(t *testing.T, picture string) []string {
-	t.Helper()
+func pictureNames(picture string) []string {
+	text := regexp.MustCompile(`(?s)<text class="name".*?</text>`)
+	tag := regexp.MustCompile(`<[^>]*>`)
 	var names []string
-	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return names
-		}
-		require.NoError(t, err)
-		start, ok := token.(xml.StartElement)
-		if !ok || !hasClass(start, "name") {
-			continue
-		}
-		var text struct {
-			Line  string   `xml:",chardata"`
-			Spans []string `xml:"tspan"`
-		}
-		require.NoError(t, d.DecodeElement(&text, &start))
-		names = append(names, strings.TrimSpace(text.Line+strings.Join(text.Spans, " ")))
+	for _, m := range text.FindAllString(picture, -1) {
+		lines := tag.ReplaceAllString(m, " ")
+		names = append(names, strings.Join(strings.Fields(lines), " "))
 	}
-}
-
-func hasClass(start xml.StartElement, class string) bool {
-	for _, a := range start.Attr {
-		if a.Name.Local == "class" && a.Value == class {
-			return true
-		}
-	}
-	return false
+	return names
 }
