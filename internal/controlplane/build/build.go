@@ -40,6 +40,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -243,6 +244,6 @@ func fromAssets(dir string, list []program, log progress) (have Binaries, missin
 
 // executable reports whether path is a file that may be run.
 func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	_, err := exec.LookPath(path)
+	return err == nil
 }
