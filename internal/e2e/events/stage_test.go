@@ -23,7 +23,6 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 const controller = "agents.example.com/agentrun"
@@ -142,16 +141,6 @@ func (r *recorder) flush(t *testing.T) error {
 func (r *recorder) flushed(t *testing.T) {
 	t.Helper()
 	require.NoError(t, r.flush(t), "%v", r.log.about("cause"))
-}
-
-// says waits until the log has lines with a word, and returns those lines.
-func (r *recorder) says(t *testing.T, word string) (lines []string) {
-	t.Helper()
-	suite.Eventually(t, "the log says "+word, func(context.Context) bool {
-		lines = r.log.about(word)
-		return len(lines) > 0
-	})
-	return lines
 }
 
 // assertAccounts checks, after Flush, that every occurrence was written,
