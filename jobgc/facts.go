@@ -80,8 +80,8 @@ func (j judge) facts(job *batchv1.Job) jobFacts {
 	return facts
 }
 
-// fresh reports whether the Job has finished within recordedLately. A clock that
-// differs makes it older, or costs a read.
+// fresh reports whether the Job has finished within recordedLately. A clock
+// that differs makes it older, or costs a read.
 func (j judge) fresh(job *batchv1.Job) bool {
 	if job == nil {
 		return false

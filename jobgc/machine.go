@@ -273,15 +273,6 @@ func (m machine) askOwner() machine {
 	return m.to(stageOwner)
 }
 
-// believed reports whether the caller's word suffices that the end of the run
-// is recorded: if that was within the last minute, as the Guard remembers, or
-// as the Job shows to another process.
-func (m machine) believed() bool {
-	recorded := m.claimed && m.ended && !m.returned
-	lately := m.memory.reported || m.fresh && m.cached.uid == m.ref.uid
-	return recorded && lately
-}
-
 // ownerRead takes the live read of the owner.
 func (m machine) ownerRead(a answer) machine {
 	if a.verdict != verdictDone {

@@ -57,3 +57,12 @@ func (m machine) wasLeft() machine {
 	}
 	return m.end(m.found)
 }
+
+// believed reports whether the caller's word suffices that the end of the run
+// is recorded: if that was within the last minute, as the Guard remembers, or
+// as the Job shows to another process.
+func (m machine) believed() bool {
+	recorded := m.claimed && m.ended && !m.returned
+	lately := m.memory.reported || m.fresh && m.cached.uid == m.ref.uid
+	return recorded && lately
+}
