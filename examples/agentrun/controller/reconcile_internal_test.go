@@ -91,6 +91,9 @@ func TestRequest_SaysThatAnEndedRunIsRecorded(t *testing.T) {
 	ended := s.runs[run.Name].DeepCopy()
 	a := &attempt{Controller: running.Controller, before: ended, run: ended.DeepCopy()}
 	assert.True(t, a.request(t.Context()).Recorded)
+	ended.Spec.Cancel = true
+	a.run = ended
+	assert.False(t, a.request(t.Context()).Cancel, "it ended before it was cancelled")
 	s.runs[run.Name].Status.Phase = v1alpha1.Pending // the store was restored
 	_, _, done, err = a.request(t.Context()).Stored(t.Context())
 	require.NoError(t, err)
