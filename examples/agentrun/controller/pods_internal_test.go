@@ -32,7 +32,8 @@ func TestARunWithoutAPod_IsDegradedUntilItHasOne(t *testing.T) {
 				withPod := job.DeepCopy()
 				withPod.Status.Active = 1
 				live := job
-				s.job = func(string) *batchv1.Job { return live }
+				reads := func(string) *batchv1.Job { return live }
+				s.job = reads
 				look := func() time.Duration {
 					after, err := c.step(t.Context(), keyOf(run))
 					require.NoError(t, err)
@@ -56,6 +57,9 @@ func TestARunWithoutAPod_IsDegradedUntilItHasOne(t *testing.T) {
 				look()
 				says(reasonRunning, 1, 0)
 				time.Sleep(time.Second)
+				s.job = nil
+				assert.Equal(t, podsTimeout, look(), "the Job is gone, and the copy is old")
+				s.job = reads
 				live = withPod
 				assert.Equal(t, podsTimeout, look())
 				says(reasonRunning, 1, 0) // the watch is broken, and the copy is old

@@ -129,6 +129,9 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 func (a *attempt) confirmNoPods(ctx context.Context) (bool, error) {
 	ref := a.run.Status.JobRef
 	job, err := a.cluster.BatchV1().Jobs(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil // the cache learns that too
+	}
 	if err != nil {
 		return false, err
 	}
