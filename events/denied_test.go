@@ -48,6 +48,29 @@ func TestDenial_ForAMomentLosesNothing(t *testing.T) {
 	})
 }
 
+// An API server that is killed again as soon as it has started denies the
+// second attempt too.
+func TestDenial_AfterEachOfTwoStartsLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(context.Context, request) error {
+			since := time.Since(began)
+			if since < 5*time.Second || since > 14*time.Second && since < 25*time.Second {
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range objects(50) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, s.all(), 50)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
 // The same in the middle of a series: the count is kept.
 func TestCount_ThatIsDeniedForAMomentIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,9 +65,10 @@
 // During an outage no Event is given up. One is given up if it failed for five
 // minutes while most writes in other namespaces succeeded, at most one in five
 // minutes in a namespace that fails. A write that is denied, or that no group
-// serves, is tried again once, after 15 seconds, because an API server that
-// starts knows no roles for a moment. An invalid one is tried once. A namespace
-// that is absent or terminating is not asked again for 30 seconds.
+// serves, is tried again every 15 seconds for 45 seconds, because an API server
+// that starts knows no roles for a moment; in a Flush or a stop once. An
+// invalid one is tried once. A namespace that is absent or terminating is not
+// asked again for 30 seconds.
 //
 // After a 429 or 5xx with Retry-After, client-go sleeps and makes the request
 // again by itself. The Recorder stops it, so that the caps count each request.

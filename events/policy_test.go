@@ -29,7 +29,7 @@ func TestPolicy_ThatDeniesOneObject(t *testing.T) {
 		s := &server{refuse: denyBad}
 		rec := recordOneBad(t, s)
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
-		assert.LessOrEqual(t, s.count(func(w request) bool { return w.object == "bad" }), 4, "requests for it")
+		assert.LessOrEqual(t, s.count(func(w request) bool { return w.object == "bad" }), 8, "requests for it")
 		detours := s.count(func(w request) bool { return w.object != "bad" && w.group == "" })
 		assert.Zero(t, detours, "the others are written as before")
 	})

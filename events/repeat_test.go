@@ -113,7 +113,7 @@ func TestARedactor_ThatPanicsOnAnAnswer(t *testing.T) {
 		var log lines
 		stop := runLogged(t, rec, &log)
 		rec.Failure(object("a"), errAway)
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute)
 		require.NoError(t, stop())
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
 		assert.Contains(t, log.String(), "[withheld: the redactor panicked with a string]")

@@ -10,9 +10,13 @@ const (
 	logTime   = time.Hour        // between two lines about it
 
 	// An API server that starts knows no roles for a moment, and a role that
-	// was just granted takes one to have effect. So a write is denied for good,
-	// and a first route left, after this time.
-	patience = 15 * time.Second
+	// was just granted takes one to have effect. So a write that was denied is
+	// made again, and a first route left, after this time.
+	roleTime = 15 * time.Second
+
+	// A write is denied for good after this time, in which an API server may
+	// start more than once. A Flush and a stop wait for roleTime only.
+	patience = 3 * roleTime
 )
 
 // A route is the API group that Events are written to, of a Recorder that has
@@ -49,7 +53,7 @@ func (r *route) accept(core bool, refused *refusal, now instant) *detour {
 	}
 	length := routeTime
 	if r.core == 0 && !refused.notServed {
-		length = patience
+		length = roleTime
 	}
 	r.core = now.add(length)
 	r.detours++

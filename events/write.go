@@ -221,8 +221,8 @@ func (b *book) giveUp(w *write, cause, why string, now instant) {
 }
 
 // denied is called when an API group refuses a write. The other group is left
-// to try, and after patience both again. A refusal to report names the
-// permission to grant first.
+// to try, and after roleTime both again, until patience ends. A refusal to
+// report names the permission to grant first.
 func (b *book) denied(w *write, a answer, now instant) {
 	s := w.series
 	latest := &refusal{why: a.why, core: w.core, notServed: a.reply == groupAbsent}
@@ -238,9 +238,13 @@ func (b *book) denied(w *write, a answer, now instant) {
 		final = earlier
 	}
 	since := s.fail(true, now)
+	limit := patience
+	if b.flushing > 0 {
+		limit = roleTime
+	}
 	switch {
-	case s.trouble.cause == "" && now.since(since) < patience:
-		b.again(w, now.add(patience), afterDenial, false)
+	case s.trouble.cause == "" && now.since(since) < limit:
+		b.again(w, now.add(roleTime), afterDenial, false)
 	case final.notServed: // by no group
 		b.giveUp(w, LostRejected, final.why, now)
 	default:
