@@ -60,7 +60,7 @@ func (m machine) wasLeft() machine {
 
 // believed reports whether the caller's word suffices that the end of the run
 // is recorded: if that was within the last minute, as the Guard remembers, or
-// as the Job shows to another process.
+// as the Job shows to a process that began since.
 func (m machine) believed() bool {
 	recorded := m.claimed && m.ended && !m.returned
 	lately := m.memory.reported || m.fresh && m.cached.uid == m.ref.uid

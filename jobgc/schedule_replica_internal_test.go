@@ -123,6 +123,7 @@ func (r *replica) start() {
 	}
 	r.guard, _ = New(func(string) simulated { return simulated{r} }, r.store.get, r.store, s.options) // checked once, in draw
 	r.guard.now = func() time.Time { return s.now }
+	r.guard.madeAt = s.now
 	if s.bug == createsFromCache {
 		r.guard.memory = newMemory(0)
 	}

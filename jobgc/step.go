@@ -125,7 +125,7 @@ func (g *Guard) newCall(req Request) (*call, error) {
 	c := &call{g: g, req: req, owner: req.Owner.GetUID()}
 	c.judge = judge{
 		owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer,
-		outcome: recordOf(req.Ref).outcome, now: g.now(),
+		outcome: recordOf(req.Ref).outcome, now: g.now(), madeAt: g.madeAt,
 	}
 	if req.Retention != nil {
 		c.judge.retention = *req.Retention

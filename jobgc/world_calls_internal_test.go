@@ -7,7 +7,7 @@ package jobgc
 
 // restart begins a process with full caches and no memory.
 func (w *world) restart(i int) {
-	w.replicas[i] = simReplica{ownerAt: w.ownersN, jobAt: w.changesN}
+	w.replicas[i] = simReplica{ownerAt: w.ownersN, jobAt: w.changesN, fresh: w.fresh}
 }
 
 // cached is the Job that a replica's cache has under the name after some of the
@@ -76,7 +76,7 @@ func (w *world) begin(i int, cached, heard int8) {
 		r.places[o.uid].known = true
 	}
 	shown := w.cached(r, o.uid, cached)
-	fresh := shown.job.finished && w.fresh.has(shown.index)
+	fresh := shown.job.finished && r.fresh.has(shown.index)
 	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, fresh})
 	w.hear(r, heard)
 	r.calls = true

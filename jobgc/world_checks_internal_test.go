@@ -301,7 +301,7 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 // caller's word suffices only with Request.Recorded.
 func (w *world) checkRecorded(r *simReplica) {
 	m := w.rules.machine(r.m)
-	lately := r.lately.has(m.job) || m.fresh
+	lately := r.lately.has(m.job) || m.fresh && m.cached.uid == m.ref.uid
 	if r.reads == 0 && (w.rules.unclaimed || !lately) {
 		w.wrong = unread
 	}

@@ -158,6 +158,7 @@ type simReplica struct {
 	said   jobSet      // Jobs whose end it has returned
 	lately jobSet      // of them, first returned within the last minute
 	lost   jobSet      // Jobs whose loss it has returned
+	fresh  jobSet      // Jobs that had finished within the last minute when it began
 	freed  jobSet      // released Jobs whose deletion it has just seen
 	sent   factsNumber // the Job in the cache when its release was sent a moment ago
 	waits  bool        // the last call waits for a delete event; of the calm only

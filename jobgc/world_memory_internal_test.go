@@ -185,6 +185,7 @@ func (r *rules) fate(p pastNumber) fate { return r.pasts.values[p].fate }
 func (w *world) age(r *simReplica, by verb) {
 	if by == pastAged {
 		r.lately = 0
+		r.fresh = 0
 	}
 	r.freed = 0
 	r.sent = 0

@@ -50,7 +50,7 @@ func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
 	m := w.rules.machine(r.m)
-	endedLately := r.lately.has(r.copied.job) || m.fresh
+	endedLately := r.lately.has(r.copied.job) || m.fresh && m.cached.uid == m.ref.uid
 	if m.claimed && m.ended && !m.returned && endedLately {
 		w.wrong = needlessRead
 	}
