@@ -78,8 +78,7 @@ func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	_, err = c.step(t.Context(), keyOf(run))
 	require.ErrorIs(t, err, status.ErrStaleRead)
 	require.Zero(t, c.recorder.Stats().Recorded)
-	for range 2 {
-		s.refresh(t, c)
+	for range 2 { // although the cache has not caught up
 		_, err = c.step(t.Context(), keyOf(run))
 		require.NoError(t, err)
 		assert.Equal(t, int64(1), c.recorder.Stats().Recorded)

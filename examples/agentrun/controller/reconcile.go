@@ -69,6 +69,9 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	}
 	after, err := a.advance(ctx)
 	err = a.masked(ctx, err)
+	if errors.Is(err, status.ErrStaleRead) {
+		a.catchUp(ctx)
+	}
 	switch {
 	case isOvertaken(err) && c.queue.NumRequeues(key) >= passesLimit:
 		c.recorder.Failure(before, err)
@@ -122,6 +125,15 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		found.After = podsTimeout // no event reports that no pod comes
 	}
 	return found.After, err
+}
+
+// catchUp reads the run live for the next attempt. A write whose answer was lost
+// is stored, and the watch may be broken for half a minute.
+func (a *attempt) catchUp(ctx context.Context) {
+	run, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{})
+	if err == nil {
+		a.scope.remember(run)
+	}
 }
 
 // confirmNoPods reports whether the API server knows of no pod of the Job. The
