@@ -127,8 +127,8 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	return found.After, err
 }
 
-// catchUp reads the run live for the next attempt. A write whose answer was lost
-// is stored, and the watch may be broken for half a minute.
+// catchUp reads the run live for the next attempt. A write whose answer was
+// lost may be stored, and the watch may be broken for half a minute.
 func (a *attempt) catchUp(ctx context.Context) {
 	run, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{})
 	if err == nil {
