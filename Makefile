@@ -215,12 +215,15 @@ mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notice
 ##@ Measure
 .PHONY: bench
 bench: ## Compare every package, or GROUP=status, with its peers; writes internal/bench/RESULTS.md
-	@cd internal/bench && go run ./cmd/bench $(GROUP)
+	@failed=; for group in $(or $(GROUP),$(notdir $(patsubst %/main.go,%,$(wildcard internal/bench/*/main.go)))); do \
+		(cd internal/bench/$$group && go test -count=1 ./... && go run .) || failed+=" $$group"; \
+	done; [[ -z $$failed ]] || { echo "failed:$$failed" >&2; exit 1; }
 
 .PHONY: compare
+compare: REDRAW := $(if $(filter-out 0 no false,$(DRAW)),-draw)
 compare: ## Compare the usual, a careful and our controller under faults (RUNS=n ROUNDS=n); DRAW=1 draws the result
-	@cd internal/bench && go build -o "$(CURDIR)/bin/compare" ./cmd/compare && \
-		RUNS="$(RUNS)" ROUNDS="$(ROUNDS)" "$(CURDIR)/bin/compare" $(if $(filter-out 0 no false,$(DRAW)),-draw)
+	@$(if $(REDRAW),:,cd internal/bench/controller && BENCH_RUNS=$(or $(RUNS),300) BENCH_ROUNDS=$(or $(ROUNDS),3) go run .)
+	@cd internal/bench && go run ./cmd/compare -runs=$(or $(RUNS),300) -rounds=$(or $(ROUNDS),3) $(REDRAW)
 
 ##@ Generate
 .PHONY: sbom

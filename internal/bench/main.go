@@ -4,8 +4,8 @@
 package bench
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,39 +16,32 @@ import (
 	"time"
 )
 
-// Report is the output of a group's program.
-type Report struct {
-	Package string
-	Note    string // how it was measured, if not by medians of rounds
-	Remark  string
-	Rounds  int
-	Took    time.Duration
-	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
-	Rows    []Row
-	Figures []Figure // of the counted measures
-}
-
-// Main is the main function of a group. It measures, logs its progress to
-// stderr, and prints the Report as JSON.
+// Main is the main function of a group, which runs in the folder of the group.
+// It measures, logs its progress to stderr, and writes results.json and the
+// page RESULTS.md. It exits with 1 if a gate fails.
 func Main(g Group) {
-	rounds := flag.Int("rounds", 15, "measurements of each subject, at least 8")
-	only := flag.String("only", "", "do the measures whose names contain this")
+	rounds := flag.Int("rounds", 31, "measurements of each subject, at least 8")
+	only := flag.String("only", "", "print the measures whose names contain this, and write no files")
 	flag.Parse()
 	report, err := g.run(context.Background(), max(*rounds, 8), *only)
 	if g.End != nil {
 		err = errors.Join(err, g.End())
 	}
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(report)
+	switch {
+	case err != nil:
+	case *only != "":
+		fmt.Fprint(os.Stdout, report.section())
+	default:
+		err = report.write()
 	}
+	err = errors.Join(err, failed(report.Rows))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, g.Package+":", err)
 		os.Exit(1)
 	}
 }
 
-func (g Group) run(ctx context.Context, rounds int, only string) (Report, error) {
-	report := Report{Package: g.Package, Note: g.Note, Remark: g.Remark, Rounds: rounds, Peers: g.versions()}
+func (g Group) run(ctx context.Context, rounds int, only string) (report Report, err error) {
 	measures, err := g.Measures(ctx)
 	if err != nil {
 		return report, err
@@ -64,7 +57,7 @@ func (g Group) run(ctx context.Context, rounds int, only string) (Report, error)
 		if err != nil {
 			return report, err
 		}
-		rows, err := Rows(g.Package, m, samples)
+		rows, err := m.rows(samples)
 		if err != nil {
 			return report, err
 		}
@@ -72,42 +65,39 @@ func (g Group) run(ctx context.Context, rounds int, only string) (Report, error)
 		for _, s := range samples {
 			report.Figures = append(report.Figures, s.Figures...)
 		}
-		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), verdict(rows))
+		fmt.Fprintf(os.Stderr, " %.1fs\n", time.Since(began).Seconds())
 	}
-	report.Took = time.Since(start)
+	report.About = g.about(rounds, time.Since(start))
 	return report, nil
 }
 
-// verdict reports whether the gates of rows pass.
-func verdict(rows []Row) string {
-	passed, failed := 0, 0
-	for _, r := range rows {
-		switch r.Pass {
-		case Pass:
-			passed++
-		case Fail:
-			failed++
+// about names the machine, the date and the peers, and has the remarks.
+func (g Group) about(rounds int, took time.Duration) []string {
+	usually := fmt.Sprintf("times are medians of %d rounds, taken alternately", rounds)
+	machine := fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.",
+		processor(), runtime.NumCPU(), runtime.Version(),
+		time.Now().UTC().Format(time.DateOnly), took.Seconds(), cmp.Or(g.Note, usually))
+	peers := "Peers: " + cmp.Or(strings.Join(g.versions(), ", "), "none") + "."
+	lines := []string{machine, peers}
+	if g.Remark != "" {
+		lines = append(lines, strings.Split(g.Remark, "\n")...)
+	}
+	return lines
+}
+
+// processor returns the model of the first processor.
+func processor() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // only Linux has it
+	for line := range strings.Lines(string(info)) {
+		key, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
 		}
 	}
-	switch {
-	case failed > 0:
-		return fmt.Sprintf(", %d of %d gates FAIL", failed, passed+failed)
-	case passed > 0:
-		return ", ok"
-	}
-	return ""
+	return runtime.GOARCH
 }
 
-// String returns the row as a line of text.
-func (r Row) String() string {
-	if r.Peer == None {
-		return fmt.Sprintf("%s %s: %s is %s; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Gate)
-	}
-	return fmt.Sprintf("%s %s: %s is %s, of %s %s: %sx; wanted %s",
-		r.Pass, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate)
-}
-
-// versions returns the linked versions of the peers.
+// versions returns the peers with their linked versions.
 func (g Group) versions() []string {
 	linked := map[string]string{"std": runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -115,9 +105,9 @@ func (g Group) versions() []string {
 			linked[d.Path] = d.Version
 		}
 	}
-	out := make([]string, len(g.Peers))
-	for i, p := range g.Peers {
-		out[i] = fmt.Sprintf("%s (%s %s)", p.Name, p.Module, linked[p.Module])
+	var all []string
+	for _, p := range g.Peers {
+		all = append(all, fmt.Sprintf("%s (%s %s)", p.Name, p.Module, linked[p.Module]))
 	}
-	return out
+	return all
 }

@@ -9,28 +9,31 @@ import (
 	"strings"
 )
 
-// None is the cell for a missing peer, ratio, gate or verdict.
-const None = "-"
+// none is the cell for a missing peer, ratio, gate or verdict.
+const none = "-"
 
 // The verdicts of a row with a gate.
 const (
-	Pass = "pass"
-	Fail = "FAIL"
+	passes = "pass"
+	fails  = "FAIL"
 )
 
 // Row is one line of the table: the library's number, alone or with the number
 // of one peer.
 type Row struct {
-	Package, Measure, Unit, Ours, Peer, PeerValue, Ratio, Gate, Pass string
+	Measure, Unit, Ours, Peer, PeerValue, Ratio, Gate, Pass string
 }
 
-// cells returns the fields in the order of the columns.
-func (r Row) cells() []string {
-	return []string{r.Package, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate, r.Pass}
+// failed returns an error for each row whose gate fails.
+func failed(rows []Row) (err error) {
+	for _, r := range rows {
+		if r.Pass == fails {
+			err = errors.Join(err, fmt.Errorf("gate: %s: %s is %s, of %s %s: %s; wanted %s",
+				r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate))
+		}
+	}
+	return err
 }
-
-// columns are the names of the fields in results.tsv.
-const columns = "package measure unit ours peer peer_value ratio gate pass"
 
 // Sample has the numbers of one Measure and unit: the library's, and the peers'
 // in their order.
@@ -53,7 +56,7 @@ type Sample struct {
 // Figure is one number of one subject, over all rounds.
 type Figure struct {
 	Measure, Unit       string
-	Subject             string // a peer, or empty for the library
+	Subject             string // a peer, or "ours"
 	Median, Least, Most float64
 }
 
@@ -68,10 +71,10 @@ func (s Sample) ratio(peer int) float64 {
 	return 0
 }
 
-// Rows returns the rows of one measure: one for each unit and peer. There is
+// rows returns the rows of the measure: one for each unit and peer. There is
 // one for the library's number if there is no peer, or a gate on that number. A
 // gate without a row is an error.
-func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
+func (m Measure) rows(samples []Sample) ([]Row, error) {
 	limits, err := m.limits()
 	if err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	for _, s := range samples {
 		own := limits[[2]string{s.Unit, ""}]
 		if own != "" || len(m.Peers) == 0 {
-			row, err := line(pkg, m.Name, s.Unit, own, s.under(own), None, 0, 0)
+			row, err := line(m.Name, s.Unit, own, s.under(own), none, 0, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +92,7 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 		delete(limits, [2]string{s.Unit, ""})
 		for i, p := range m.Peers {
 			gate := limits[[2]string{s.Unit, p.Name}]
-			row, err := line(pkg, m.Name, s.Unit, gate, s.Ours, p.Name, s.Peers[i], s.ratio(i))
+			row, err := line(m.Name, s.Unit, gate, s.Ours, p.Name, s.Peers[i], s.ratio(i))
 			if err != nil {
 				return nil, err
 			}
@@ -125,15 +128,15 @@ func (s Sample) under(limit string) float64 {
 	return s.Ours
 }
 
-func line(pkg, measure, unit, gate string, ours float64, peer string, theirs, ratio float64) (Row, error) {
+func line(measure, unit, gate string, ours float64, peer string, theirs, ratio float64) (Row, error) {
 	row := Row{
-		Package: pkg, Measure: measure, Unit: unit, Ours: number(ours),
-		Peer: peer, PeerValue: None, Ratio: None, Gate: None, Pass: None,
+		Measure: measure, Unit: unit, Ours: number(ours),
+		Peer: peer, PeerValue: none, Ratio: none, Gate: none, Pass: none,
 	}
-	if peer != None {
+	if peer != none {
 		row.PeerValue = number(theirs)
 	}
-	if peer != None && theirs != 0 {
+	if peer != none && theirs != 0 {
 		row.Ratio = number(ratio)
 	}
 	if gate == "" {
@@ -143,16 +146,16 @@ func line(pkg, measure, unit, gate string, ours float64, peer string, theirs, ra
 	if err != nil {
 		return row, err
 	}
-	if l.ratio && peer == None {
+	if l.ratio && peer == none {
 		return row, errors.New("bench: " + measure + ": a limit of a ratio needs a peer")
 	}
-	row.Gate, row.Pass = gate, Fail
+	row.Gate, row.Pass = gate, fails
 	isSmall := l.isSmall(ours)
 	if l.ratio && theirs != 0 {
 		ours, theirs = ratio, 1
 	}
 	if isSmall || l.holds(ours, theirs) {
-		row.Pass = Pass
+		row.Pass = passes
 	}
 	return row, nil
 }

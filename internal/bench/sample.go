@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -17,9 +18,9 @@ const (
 	most = 1 << 20
 )
 
-// passes is how often allocations are counted. The lowest number counts,
+// repeats is how often allocations are counted. The lowest number counts,
 // because a goroutine of the runtime may add some.
-const passes = 3
+const repeats = 3
 
 // run runs the measure and returns a sample for each unit.
 func (m Measure) run(rounds int) ([]Sample, error) {
@@ -98,7 +99,7 @@ func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 	out := Sample{Unit: m.Unit, Ours: median(values[0]), Most: slices.Max(values[0])}
 	for i, v := range values {
 		out.Figures = append(out.Figures, Figure{
-			Measure: m.Name, Unit: m.Unit, Subject: subjects[i].Name,
+			Measure: m.Name, Unit: m.Unit, Subject: cmp.Or(subjects[i].Name, "ours"),
 			Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
 		})
 		if i > 0 {
@@ -144,7 +145,7 @@ type counts struct{ allocs, bytes, requests float64 }
 func count(s Subject, n int) (counts, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var least counts
-	for pass := range passes {
+	for pass := range repeats {
 		var before, after runtime.MemStats
 		var asked int64
 		if s.Requests != nil {

@@ -58,7 +58,7 @@ func TestCountedMeasuresAreMediansToo(t *testing.T) {
 	next := func() (float64, error) { v := values[0]; values = append(values[1:], v); return v, nil }
 	samples, err := Measure{Unit: "lost", Rounds: 3, Ours: Subject{Count: next}}.run(8)
 	require.NoError(t, err)
-	assert.Equal(t, []Sample{{Unit: "lost", Ours: 5, Most: 9, Figures: []Figure{{Unit: "lost", Median: 5, Least: 1, Most: 9}}}}, samples)
+	assert.Equal(t, []Sample{{Unit: "lost", Ours: 5, Most: 9, Figures: []Figure{{Unit: "lost", Subject: "ours", Median: 5, Least: 1, Most: 9}}}}, samples)
 }
 
 func TestAnErrorEndsTheMeasure(t *testing.T) {

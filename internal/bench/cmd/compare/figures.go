@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,16 +16,30 @@ type comparison struct {
 	Runs, Rounds int
 	About        []string // the peers, the machine
 	Figures      []bench.Figure
+
+	missing error // figures that were asked for and not measured
 }
 
-// of returns the figure of a subject.
-func (c comparison) of(measure, unit, subject string) (bench.Figure, error) {
+// of returns the figure of a subject, or notes that it is missing.
+func (c *comparison) of(measure, unit, subject string) bench.Figure {
 	for _, f := range c.Figures {
 		if f.Measure == measure && f.Unit == unit && f.Subject == subject {
-			return f, nil
+			return f
 		}
 	}
-	return bench.Figure{}, fmt.Errorf("%s of %s was not measured: %s", unit, subject, measure)
+	err := fmt.Errorf("%s of %s was not measured: %s", unit, subject, measure)
+	c.missing = errors.Join(c.missing, err)
+	return bench.Figure{}
+}
+
+// figure returns the number of a column.
+func (c *comparison) figure(l load, of column, subject string) bench.Figure {
+	return c.of(fmt.Sprintf("%d runs%s: %s", c.Runs, l.name, of.measure), of.unit, subject)
+}
+
+// ratio is the median of a controller divided by the median of the careful one.
+func (c *comparison) ratio(l load, of column, subject string) float64 {
+	return c.figure(l, of, subject).Median / c.figure(l, of, careful).Median
 }
 
 // exactly is a figure without a spread.

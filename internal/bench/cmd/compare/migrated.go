@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,8 +38,13 @@ var ways = []struct{ subject, test string }{
 
 // migrated runs these tests and reads their output.
 func migrated(ctx context.Context) ([]bench.Figure, error) {
+	var tests []string
+	for _, w := range ways {
+		tests = append(tests, w.test)
+	}
+	pattern := "^(" + strings.Join(tests, "|") + ")$"
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=15m", "-json", "-run", pattern(), ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=15m", "-json", "-run", pattern, ".")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join("..", "e2e", "rollout"), &out, os.Stderr
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	fmt.Fprintln(os.Stderr, "a Deployment becomes a canary ...")
@@ -49,61 +54,37 @@ func migrated(ctx context.Context) ([]bench.Figure, error) {
 	return said(out.Bytes())
 }
 
-// pattern matches the tests.
-func pattern() string {
-	var tests []string
-	for _, w := range ways {
-		tests = append(tests, w.test)
-	}
-	return "^(" + strings.Join(tests, "|") + ")$"
-}
-
-// said returns a figure for each of the ways and each unit, from the output of
-// go test -json.
+// said returns a figure for each of the ways and each unit, from the attributes
+// of the tests in the output of go test -json.
 func said(output []byte) ([]bench.Figure, error) {
-	numbers, err := attributes(output)
-	if err != nil {
-		return nil, err
+	numbers := map[[2]string][]float64{} // by test and key
+	for line := range bytes.Lines(output) {
+		var e struct{ Action, Test, Key, Value string }
+		if json.Unmarshal(line, &e) != nil || e.Action != "attr" {
+			continue
+		}
+		n, err := strconv.ParseFloat(e.Value, 64)
+		if err == nil {
+			key := [2]string{e.Test, e.Key}
+			numbers[key] = append(numbers[key], n)
+		}
 	}
 	var all []bench.Figure
 	for _, w := range ways {
-		for _, unit := range []string{least, most, last} {
-			n, found := numbers[[2]string{w.test, unit}]
-			if !found {
-				return nil, fmt.Errorf("%s did not say: %s", w.test, unit)
+		for _, u := range []struct {
+			unit, key string
+			of        func([]float64) float64
+		}{
+			{least, "least-ready-endpoints", slices.Min[[]float64]},
+			{most, "most-ready-endpoints", slices.Max[[]float64]},
+			{last, "deployment-pods", func(all []float64) float64 { return all[len(all)-1] }},
+		} {
+			found := numbers[[2]string{w.test, u.key}]
+			if len(found) == 0 {
+				return nil, fmt.Errorf("%s did not say: %s", w.test, u.unit)
 			}
-			all = append(all, exactly(canary, unit, w.subject, float64(n)))
+			all = append(all, exactly(canary, u.unit, w.subject, u.of(found)))
 		}
 	}
 	return all, nil
-}
-
-// attributes reads the attributes of the tests: the extremes of the ready
-// endpoints, and the last number of pods of the Deployment. The keys are a test
-// and a unit.
-func attributes(output []byte) (map[[2]string]int, error) {
-	units := map[string]string{
-		"least-ready-endpoints": least, "most-ready-endpoints": most, "deployment-pods": last,
-	}
-	numbers := map[[2]string]int{}
-	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
-		var e struct{ Action, Test, Key, Value string }
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != "attr" || units[e.Key] == "" {
-			continue
-		}
-		n, err := strconv.Atoi(e.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Test, err)
-		}
-		key := [2]string{e.Test, units[e.Key]}
-		old, found := numbers[key]
-		switch {
-		case found && units[e.Key] == least:
-			n = min(n, old)
-		case found && units[e.Key] == most:
-			n = max(n, old)
-		}
-		numbers[key] = n
-	}
-	return numbers, nil
 }

@@ -42,15 +42,7 @@ type panel struct {
 }
 
 // picture draws what was measured.
-func (c comparison) picture() (string, error) {
-	lost, err := c.lost()
-	if err != nil {
-		return "", err
-	}
-	price, err := c.price()
-	if err != nil {
-		return "", err
-	}
+func (c *comparison) picture() (string, error) {
 	theme := charts.MakeTheme(charts.ThemeOption{
 		TextColor:       charts.ColorFromHex(ink),
 		AxisStrokeColor: charts.ColorFromHex(faint), AxisSplitLineColor: charts.ColorFromHex(faint),
@@ -59,7 +51,7 @@ func (c comparison) picture() (string, error) {
 	p := charts.NewPainter(charts.PainterOptions{
 		OutputFormat: charts.ChartOutputSVG, Width: width, Height: height, Theme: theme,
 	})
-	for i, of := range []panel{lost, price} {
+	for i, of := range []panel{c.lost(), c.price()} {
 		half := p.Child(charts.PainterBoxOption(charts.NewBox(i*width/2, 0, (i+1)*width/2, height)))
 		if err := of.draw(half, theme); err != nil {
 			return "", err
@@ -74,11 +66,11 @@ func (c comparison) picture() (string, error) {
 		`aria-label="results lost and costs of three controllers">`
 	faded := strings.Replace(style, "FAINT", charts.ColorFromHex(faint).String(), 1)
 	lines := strings.NewReplacer("\nL", " L", "/><", "/>\n<", "</text><", "</text>\n<")
-	return head + label + "\n" + faded + "\n" + lines.Replace(body) + "\n", nil
+	return head + label + "\n" + faded + "\n" + lines.Replace(body) + "\n", c.missing
 }
 
 // lost has the lost results of each load with a title for the picture.
-func (c comparison) lost() (panel, error) {
+func (c *comparison) lost() panel {
 	p := panel{
 		title:  fmt.Sprintf("Results lost, of %d", c.Runs),
 		values: make([][]float64, len(controllers)),
@@ -90,19 +82,15 @@ func (c comparison) lost() (panel, error) {
 		}
 		p.labels = append(p.labels, l.short)
 		for i, of := range controllers {
-			f, err := c.figure(l, losses[0], of.subject)
-			if err != nil {
-				return p, err
-			}
-			p.values[i] = append(p.values[i], f.Median)
+			p.values[i] = append(p.values[i], c.figure(l, losses[0], of.subject).Median)
 		}
 	}
-	return p, nil
+	return p
 }
 
 // price has the costs of the first load, as ratios to those of the careful
 // controller.
-func (c comparison) price() (panel, error) {
+func (c *comparison) price() panel {
 	p := panel{
 		title:  "Cost if nothing fails; careful is 1",
 		labels: []string{"API writes", "API requests", "CPU", "memory"},
@@ -111,14 +99,10 @@ func (c comparison) price() (panel, error) {
 	}
 	for _, col := range costs {
 		for i, of := range controllers {
-			ratio, err := c.ratio(loads[0], col, of.subject)
-			if err != nil {
-				return p, err
-			}
-			p.values[i] = append(p.values[i], ratio)
+			p.values[i] = append(p.values[i], c.ratio(loads[0], col, of.subject))
 		}
 	}
-	return p, nil
+	return p
 }
 
 func (p panel) draw(on *charts.Painter, theme charts.ColorPalette) error {

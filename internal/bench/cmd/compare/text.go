@@ -5,7 +5,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -59,13 +58,8 @@ var loads = []load{
 	{"nothing fails, no Job TTL of 0", "", ", no Job TTL of 0"},
 }
 
-// figure returns the number of a column.
-func (c comparison) figure(l load, of column, subject string) (bench.Figure, error) {
-	return c.of(fmt.Sprintf("%d runs%s: %s", c.Runs, l.name, of.measure), of.unit, subject)
-}
-
 // text returns COMPARE.txt.
-func (c comparison) text() (string, error) {
+func (c *comparison) text() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `Three controllers of the same AgentRuns under the same faults, on a real control plane.
 usual          controller-runtime; the TTL of a Job is set when the Job is created
@@ -77,29 +71,23 @@ Medians of %d rounds, and the lowest and the highest number where the rounds dif
 `, strings.Join(c.About, "\n"), c.Rounds)
 	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n",
 		c.Runs, c.Runs, c.Rounds)
-	if err := c.loads(&b, losses, false); err != nil {
-		return "", err
-	}
+	c.writeLoads(&b, losses, false)
 	b.WriteString("\nCosts of the same runs (the same command)\n")
-	if err := c.loads(&b, costs, true); err != nil {
-		return "", err
-	}
+	c.writeLoads(&b, costs, true)
 	for _, t := range tables(c.Runs) {
 		b.WriteString("\n")
-		if err := t.write(&b, c); err != nil {
-			return "", err
-		}
+		t.write(&b, c)
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
-	return strings.Join(lines, "\n"), nil
+	return strings.Join(lines, "\n"), c.missing
 }
 
-// loads writes a row for each load and controller, and the ratios to the
+// writeLoads writes a row for each load and controller, and the ratios to the
 // careful one if they are asked for.
-func (c comparison) loads(b *strings.Builder, columns []column, ratios bool) error {
+func (c *comparison) writeLoads(b *strings.Builder, columns []column, ratios bool) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "meanwhile\tcontroller")
 	for _, col := range columns {
@@ -111,61 +99,26 @@ func (c comparison) loads(b *strings.Builder, columns []column, ratios bool) err
 		for _, of := range controllers {
 			fmt.Fprint(w, title+"\t"+of.name)
 			title = ""
-			if err := c.writeFigures(w, l, columns, of.subject); err != nil {
-				return err
+			for _, col := range columns {
+				fmt.Fprint(w, "\t"+cell(c.figure(l, col, of.subject), col.digits))
 			}
+			fmt.Fprintln(w)
 		}
 		if !ratios {
 			continue
 		}
 		fmt.Fprint(w, "\tcontrollerkit / careful")
-		if err := c.writeRatios(w, l, columns); err != nil {
-			return err
+		for _, col := range columns {
+			fmt.Fprintf(w, "\t%.2fx", c.ratio(l, col, ours))
 		}
+		fmt.Fprintln(w)
 	}
-	return w.Flush()
-}
-
-// writeFigures writes the numbers of a controller in a load.
-func (c comparison) writeFigures(w io.Writer, l load, columns []column, subject string) error {
-	for _, col := range columns {
-		f, err := c.figure(l, col, subject)
-		if err != nil {
-			return err
-		}
-		fmt.Fprint(w, "\t"+cell(f, col.digits))
-	}
-	fmt.Fprintln(w)
-	return nil
-}
-
-// writeRatios writes the library's ratios to the careful controller in a load.
-func (c comparison) writeRatios(w io.Writer, l load, columns []column) error {
-	for _, col := range columns {
-		ratio, err := c.ratio(l, col, ours)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "\t%.2fx", ratio)
-	}
-	fmt.Fprintln(w)
-	return nil
-}
-
-// ratio is the median of a controller divided by the median of the careful one.
-func (c comparison) ratio(l load, of column, subject string) (float64, error) {
-	theirs, err := c.figure(l, of, careful)
-	if err != nil {
-		return 0, err
-	}
-	own, err := c.figure(l, of, subject)
-	return own.Median / theirs.Median, err
+	_ = w.Flush() // a Builder returns no error
 }
 
 // table has the numbers of a package and of its peers.
 type table struct {
 	title, command string
-	group          string    // of make bench, which has measured it
 	heads          [2]string // of the peers
 	rows           []row
 }
@@ -192,21 +145,21 @@ func tables(runs int) []table {
 	both := [2]string{usual, careful}
 	applyAndReference := [2]string{"apply, delete", byReference}
 	return []table{
-		{"Events, " + memory, group + "events", "events", recordAndEvents, []row{
+		{"Events, " + memory, group + "events", recordAndEvents, []row{
 			{"5,000 failures at once, a write takes 50 ms: events lost", burst, "lost", recorders},
 			{"  requests at once", burst, "requests at once", recorders},
 			{"  seconds until the last is written", burst, "s to the last", recorders},
 			{"an object that changes fails 10,000 times: writes", moved, "writes", recorders},
 		}},
-		{"Jobs, " + memory, group + "jobgc", "jobgc", listerAndGet, []row{
+		{"Jobs, " + memory, group + "jobgc", listerAndGet, []row{
 			{"1,000 new Jobs, the watch is 250 ms late: called missing", created, "falsely missing", looks},
 			{"  requests", created, "GETs", [2]string{"", liveGet}},
 		}},
-		{"Controllers, on the control plane", "make compare", "", [2]string{"usual", "careful"}, []row{
+		{"Controllers, on the control plane", "make compare", [2]string{"usual", "careful"}, []row{
 			{"1,000 runs that ended, a minute: writes", idle, bench.Requests, both},
 			{"the leader is killed: seconds until the other one works", takeover, "s", both},
 		}},
-		{"To a canary and back, on Argo Rollouts", "make compare", "", applyAndReference, []row{
+		{"To a canary and back, on Argo Rollouts", "make compare", applyAndReference, []row{
 			{"a Deployment of 5: fewest ready pods", canary, least, [2]string{naively, byReference}},
 			{"  most ready pods", canary, most, [2]string{naively, byReference}},
 			{"  pods of the Deployment in the end", canary, last, [2]string{naively, byReference}},
@@ -214,7 +167,7 @@ func tables(runs int) []table {
 	}
 }
 
-func (t table) write(b *strings.Builder, c comparison) error {
+func (t table) write(b *strings.Builder, c *comparison) {
 	fmt.Fprintf(b, "%s (%s)\n", t.title, t.command)
 	fmt.Fprintf(b, "%-57s%14s%14s%15s\n", "", t.heads[0], t.heads[1], "controllerkit")
 	for _, r := range t.rows {
@@ -222,15 +175,10 @@ func (t table) write(b *strings.Builder, c comparison) error {
 		for i, subject := range []string{r.peers[0], r.peers[1], ours} {
 			text := ""
 			if subject != "" {
-				f, err := c.of(r.measure, r.unit, subject)
-				if err != nil {
-					return err
-				}
-				text = cell(f, 0)
+				text = cell(c.of(r.measure, r.unit, subject), 0)
 			}
 			fmt.Fprintf(b, "%*s", 14+i/2, text)
 		}
 		b.WriteString("\n")
 	}
-	return nil
 }
