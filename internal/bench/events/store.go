@@ -36,8 +36,7 @@ type store struct {
 	mu               sync.Mutex
 	changed          sync.Cond
 	creates, patches int
-	requests         int // also refused ones; not counted if answer is nil
-	inFlight, most   int
+	inFlight, most   int                 // not counted if answer is nil
 	last             time.Time           // time of the last accepted write, likewise
 	objects          map[string]struct{} // with a stored Event; nil if not needed
 }
@@ -74,7 +73,6 @@ func (s *store) patch(group string) error {
 func (s *store) write(group string, apply func()) error {
 	if s.answer != nil {
 		s.mu.Lock()
-		s.requests++
 		s.inFlight++
 		s.most = max(s.most, s.inFlight)
 		s.mu.Unlock()
@@ -135,9 +133,7 @@ func (s *store) stored() int {
 func (s *store) outcome(began time.Time) outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return outcome{
-		Writes: s.creates + s.patches, Most: s.most, Requests: s.requests, Last: s.last.Sub(began).Seconds(),
-	}
+	return outcome{Writes: s.creates + s.patches, Most: s.most, Last: s.last.Sub(began).Seconds()}
 }
 
 // ourEvents and ourCore are the clients that events.NewSink takes.

@@ -32,11 +32,10 @@ type scenario struct {
 
 // outcome has the counts of a scenario.
 type outcome struct {
-	Writes   int
-	Lost     int     // objects without an Event
-	Most     int     // concurrent requests
-	Requests int     // also refused ones
-	Last     float64 // seconds from the first failure to the last write
+	Writes int
+	Lost   int     // objects without an Event
+	Most   int     // concurrent requests
+	Last   float64 // seconds from the first failure to the last write
 }
 
 // play runs a scenario with a way, "scenario|way".

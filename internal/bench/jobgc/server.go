@@ -28,7 +28,7 @@ type server struct {
 	mu      sync.Mutex
 	version int
 	jobs    map[string]*batchv1.Job
-	watches []*delayed
+	watches []*watch.RaceFreeFakeWatcher
 	gets    int
 }
 
@@ -86,7 +86,7 @@ func (s *server) store(kind watch.EventType, job *batchv1.Job) *batchv1.Job {
 	job.ResourceVersion = strconv.Itoa(s.version)
 	s.jobs[job.Name] = job
 	for _, w := range s.watches {
-		w.send(watch.Event{Type: kind, Object: job})
+		time.AfterFunc(s.lag, func() { w.Action(kind, job) })
 	}
 	return job.DeepCopy()
 }
@@ -102,7 +102,7 @@ func (s *server) list(context.Context, metav1.ListOptions) (runtime.Object, erro
 func (s *server) watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := newDelayed(s.lag)
+	w := watch.NewRaceFreeFake()
 	s.watches = append(s.watches, w)
 	return w, nil
 }

@@ -36,10 +36,8 @@ var helpers = []struct {
 	use  func(ctx context.Context, c client.Client, before, after *Run) error
 }{
 	{"controller-runtime", guarded},
-	{"flux", func(ctx context.Context, c client.Client, b, a *Run) error { return flux(ctx, c, b, a) }},
-	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error {
-		return capi(ctx, c, b, a)
-	}},
+	{"flux", flux},
+	{"cluster-api", capi},
 }
 
 // commit measures a whole call, from two objects to the reply: comparing,
@@ -57,29 +55,35 @@ func commit(ctx context.Context, ch change) (bench.Measure, error) {
 		return bench.Measure{}, err
 	}
 	w := status.ForResource(resource(c))
-	m := bench.Measure{
-		Name: "commit, " + ch.name,
-		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, w, before, after.DeepCopy()) }),
-			Requests: s.requests,
-		},
-		Gates: []bench.Gate{
-			{Unit: bench.Requests, Limit: ch.requests},
-			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
-		},
-	}
+	m := ch.measure("commit, ", writing("", s, func() error {
+		return ours(ctx, w, before, after.DeepCopy())
+	}))
 	for _, h := range helpers {
 		s, c, err := theirs()
 		if err != nil {
 			return m, err
 		}
-		m.Peers = append(m.Peers, bench.Subject{
-			Name:     h.name,
-			Do:       bench.Each(func() error { return h.use(ctx, c, before, after.DeepCopy()) }),
-			Requests: s.requests,
-		})
+		m.Peers = append(m.Peers, writing(h.name, s, func() error {
+			return h.use(ctx, c, before, after.DeepCopy())
+		}))
 	}
 	return m, nil
+}
+
+// writing is a way to write to a server.
+func writing(name string, s *server, write func() error) bench.Subject {
+	return bench.Subject{Name: name, Do: bench.Each(write), Requests: s.requests}
+}
+
+// measure compares ways to write a change.
+func (ch change) measure(name string, ours bench.Subject, peers ...bench.Subject) bench.Measure {
+	return bench.Measure{
+		Name: name + ch.name, Ours: ours, Peers: peers,
+		Gates: []bench.Gate{
+			{Unit: bench.Requests, Limit: ch.requests},
+			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
+		},
+	}
 }
 
 // commitUntyped is commit for a kind without Go types. flux and cluster-api
@@ -99,24 +103,10 @@ func commitUntyped(ctx context.Context, ch change) (bench.Measure, error) {
 		return bench.Measure{}, err
 	}
 	w := status.ForResource(resource(c))
-	return bench.Measure{
-		Name: "commit unstructured, " + ch.name,
-		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, w, before, after.DeepCopy()) }),
-			Requests: s.requests,
-		},
-		Peers: []bench.Subject{{
-			Name: "controller-runtime",
-			Do: bench.Each(func() error {
-				return guardedUntyped(ctx, memory, before, after.DeepCopy())
-			}),
-			Requests: peer.requests,
-		}},
-		Gates: []bench.Gate{
-			{Unit: bench.Requests, Limit: ch.requests},
-			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
-		},
-	}, nil
+	own := writing("", s, func() error { return ours(ctx, w, before, after.DeepCopy()) })
+	return ch.measure("commit unstructured, ", own, writing("controller-runtime", peer, func() error {
+		return guardedUntyped(ctx, memory, before, after.DeepCopy())
+	})), nil
 }
 
 // theirs is a server for a peer, and its client.

@@ -73,7 +73,7 @@ func guardedUntyped(ctx context.Context, c client.Client, before, after *unstruc
 
 // flux is its patch helper without options, the cheapest use. NewHelper belongs
 // to it: it takes the copy that the others are given as before.
-func flux(ctx context.Context, c client.Client, before, after client.Object) error {
+func flux(ctx context.Context, c client.Client, before, after *Run) error {
 	h, err := fluxpatch.NewHelper(before, c)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func flux(ctx context.Context, c client.Client, before, after client.Object) err
 }
 
 // capi is cluster-api's patch helper, used as flux's.
-func capi(ctx context.Context, c client.Client, before, after client.Object) error {
+func capi(ctx context.Context, c client.Client, before, after *Run) error {
 	h, err := capipatch.NewHelper(before, c)
 	if err != nil {
 		return err
