@@ -9,10 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +19,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/proompteng/controllerkit/metrics/manifest"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
@@ -34,16 +30,14 @@ import (
 //
 //req:shows O3
 func TestEveryQueryAnswers_OfConvertedHistograms(t *testing.T) {
-	const interval = 30 * time.Second
-	target := map[string]string{"cluster": "east", "namespace": "agents", "job": "agentrun", "instance": "10.0.0.1:8080"}
-	fixed := newMemory(false, target)
-	converted := newMemory(true, target)
+	fixed, converted := newMemory(false), newMemory(true)
 	endpoint, use := everyInstrument(t, prom.Options{})
 	for n := range 40 {
 		use(n)
-		page := recorded(t, endpoint)
-		fixed.scrape(t, page, interval)
-		converted.scrape(t, page, interval)
+		page := httptest.NewRecorder()
+		endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		fixed.read(t, page)
+		converted.read(t, page)
 	}
 	suffixes := regexp.MustCompile(`^controller_\w+_(bucket|sum|count)$`)
 	for _, s := range converted.series {
@@ -68,50 +62,23 @@ func TestEveryQueryAnswers_OfConvertedHistograms(t *testing.T) {
 	assert.Greater(t, histograms, 20)
 }
 
-// recorded answers each scrape with what h serves now.
-func recorded(t *testing.T, h http.Handler) http.Handler {
-	t.Helper()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	return http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
-		to.Header().Set("Content-Type", w.Header().Get("Content-Type"))
-		to.WriteHeader(w.Code)
-		_, _ = to.Write(w.Body.Bytes())
-	})
-}
-
 // everyExpression has the expressions by their users. The series that a
 // recording rule names by a suffix of fixed buckets has no other form.
 func everyExpression(t *testing.T) map[string]string {
 	t.Helper()
-	p, err := manifest.New(manifest.Target{Name: "agentrun", Namespace: "agents", OldNames: true})
-	require.NoError(t, err)
+	p := withOldNames(t)
 	all := map[string]string{}
 	for n, q := range p.Queries() {
 		all[fmt.Sprintf("%s, query %d", q.Source, n)] = q.Instant(5 * time.Minute)
 	}
-	var rules struct {
-		Groups []struct {
-			Rules []struct{ Record, Expr string }
+	var rules ruleFile
+	require.NoError(t, yaml.UnmarshalStrict(p.Rules(), &rules))
+	for n, r := range rules.Groups[1].Rules {
+		name := r["record"].(string)
+		if strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum") {
+			all[fmt.Sprintf("record %s, rule %d", name, n)] = r["expr"].(string)
 		}
 	}
-	require.NoError(t, yaml.Unmarshal(p.Rules(), &rules))
-	for _, group := range rules.Groups {
-		for n, r := range group.Rules {
-			if strings.HasSuffix(r.Record, "_count") || strings.HasSuffix(r.Record, "_sum") {
-				all[fmt.Sprintf("record %s, rule %d", r.Record, n)] = r.Expr
-			}
-		}
-	}
-	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "examples", "operate", "runbooks", "*.md"))
-	require.NoError(t, err)
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for n, block := range promqlBlock.FindAllStringSubmatch(string(text), -1) {
-			all[fmt.Sprintf("%s, block %d", filepath.Base(page), n)] = block[1]
-		}
-	}
-	require.Subset(t, slices.Collect(maps.Keys(all)), []string{"ControllerReconcileSlow.md, block 0"})
+	maps.Copy(all, runbookQueries(t))
 	return all
 }

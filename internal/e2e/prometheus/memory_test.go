@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -26,34 +25,35 @@ import (
 // old to convert histograms.
 type memory struct {
 	engine *promql.Engine
-	target labels.Labels
 	native bool // it converts histograms: convert_classic_histograms_to_nhcb
 	now    time.Time
 	series map[string]*promql.Series
 }
 
-func newMemory(native bool, target map[string]string) *memory {
+// scrape is the time between two pages.
+const scrape = 30 * time.Second
+
+// target has the labels of the scraped process.
+var target = labels.FromStrings("cluster", "east", "namespace", "agents", "job", "agentrun", "instance", "10.0.0.1:8080")
+
+func newMemory(native bool) *memory {
 	return &memory{
 		engine: promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})}),
-		target: labels.FromMap(target),
 		native: native,
 		now:    time.Unix(1e9, 0),
 		series: map[string]*promql.Series{},
 	}
 }
 
-// scrape reads the page of h, an interval after the page before.
-func (m *memory) scrape(t *testing.T, h http.Handler, interval time.Duration) {
+// read reads a page, a scrape after the page before.
+func (m *memory) read(t *testing.T, page *httptest.ResponseRecorder) {
 	t.Helper()
-	m.now = m.now.Add(interval)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	require.Equal(t, http.StatusOK, w.Code)
-	page, err := textparse.New(w.Body.Bytes(), w.Header().Get("Content-Type"), nil,
+	m.now = m.now.Add(scrape)
+	lines, err := textparse.New(page.Body.Bytes(), page.Header().Get("Content-Type"), nil,
 		textparse.ParserOptions{ConvertClassicHistogramsToNHCB: m.native})
 	require.NoError(t, err)
 	for {
-		entry, err := page.Next()
+		entry, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -62,13 +62,13 @@ func (m *memory) scrape(t *testing.T, h http.Handler, interval time.Duration) {
 			continue
 		}
 		var of labels.Labels
-		page.Labels(&of)
+		lines.Labels(&of)
 		if entry == textparse.EntrySeries {
-			_, _, value := page.Series()
+			_, _, value := lines.Series()
 			m.number(of, value)
 			continue
 		}
-		_, _, h, f := page.Histogram()
+		_, _, h, f := lines.Histogram()
 		if h != nil {
 			f = h.ToFloat(nil)
 		}
@@ -87,7 +87,7 @@ func (m *memory) number(of labels.Labels, value float64) {
 // of returns the series with these labels and those of the target.
 func (m *memory) of(of labels.Labels) *promql.Series {
 	all := labels.NewBuilder(of)
-	m.target.Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+	target.Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
 	id := all.Labels().String()
 	if m.series[id] == nil {
 		m.series[id] = &promql.Series{Metric: all.Labels()}
@@ -123,21 +123,12 @@ func (m *memory) Querier(int64, int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 		var found selected
 		for _, s := range m.series {
-			if matchesAll(matchers, s.Metric) {
+			if labels.Selector(matchers).Matches(s.Metric) {
 				found.all = append(found.all, promql.NewStorageSeries(*s))
 			}
 		}
 		return &found
 	}}, nil
-}
-
-func matchesAll(matchers []*labels.Matcher, l labels.Labels) bool {
-	for _, matcher := range matchers {
-		if !matcher.Matches(l.Get(matcher.Name)) {
-			return false
-		}
-	}
-	return true
 }
 
 // selected are the series that an expression selects.

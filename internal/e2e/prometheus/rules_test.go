@@ -11,19 +11,20 @@
 package prometheus_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics/manifest"
@@ -36,107 +37,64 @@ func newPack(t *testing.T) *manifest.Bundle {
 	return p
 }
 
-// promtool runs promtool in dir and returns its output.
-func promtool(t *testing.T, dir string, args ...string) (string, error) {
+// withOldNames also records the names of controller-runtime.
+func withOldNames(t *testing.T) *manifest.Bundle {
+	t.Helper()
+	p, err := manifest.New(manifest.Target{Name: "agentrun", Namespace: "agents", OldNames: true})
+	require.NoError(t, err)
+	return p
+}
+
+// promtool runs promtool next to a file with rules, and returns its output.
+func promtool(t *testing.T, rules []byte, args ...string) (string, error) {
 	t.Helper()
 	_, program, err := promtest.Binaries(t.Context())
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Dir = dir
+	cmd.Dir = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "rules.yaml"), rules, 0o600))
+	require.NoError(t, os.CopyFS(cmd.Dir, os.DirFS("testdata")))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// check checks the syntax of rules.
-func check(t *testing.T, rules []byte) (string, error) {
-	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600))
-	return promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
-}
-
-// unitTest tests rules, or expressions on the series that they record, with
-// promtool's unit tests of rules. The interval of the series is a minute unless
-// a test sets another.
-func unitTest(t *testing.T, rules []byte, tests ...map[string]any) (string, error) {
-	t.Helper()
-	for _, test := range tests {
-		if test["interval"] == nil {
-			test["interval"] = "1m"
-		}
-	}
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
-		"rule_files": []string{"rules.yml"}, "evaluation_interval": "1m", "tests": tests,
-	})), 0o600))
-	return promtool(t, dir, "test", "rules", "tests.yml")
-}
-
-// input is the input of a unit test: series with one value a minute.
-func input(series map[string]string) (all []map[string]string) {
-	for name, values := range series {
-		all = append(all, map[string]string{"series": name, "values": values})
-	}
-	return all
-}
-
 func TestPromtoolAcceptsTheRules(t *testing.T) {
-	p := newPack(t)
-	out, err := check(t, p.Rules())
-	require.NoError(t, err, out)
-	assert.Contains(t, out, fmt.Sprintf("SUCCESS: %d rules found", len(p.Alerts())))
+	for _, p := range []*manifest.Bundle{newPack(t), withOldNames(t)} {
+		out, err := promtool(t, p.Rules(), "check", "rules", "--lint-fatal", "rules.yaml")
+		require.NoError(t, err, out)
+		assert.Regexp(t, `SUCCESS: \d+ rules found`, out)
+	}
 }
 
-//req:shows O3
-func TestEachAlertFiresAndIsQuiet(t *testing.T) {
-	p := newPack(t)
-	fires, quiet := map[string]int{}, map[string]int{}
-	for _, s := range stories() {
-		if s.fires == nil {
-			quiet[s.alert]++
-		} else {
-			fires[s.alert]++
-		}
-	}
-	for _, a := range p.Alerts() {
-		assert.Positive(t, fires[a.Name], "%s has no story in which it fires", a.Name)
-		assert.Positive(t, quiet[a.Name], "%s has no story in which it is quiet", a.Name)
-	}
-	out, err := tell(t, p, p.Rules(), stories())
-	require.NoError(t, err, out)
-}
-
-// A story that every rule passes proves nothing. With another metric, threshold
-// or wait, each alert fails its own story.
+// TestEachAlertFiresAndIsQuiet: each alert has a file of stories, which the
+// rules pass. A story that every rule passes proves nothing: with another
+// metric, threshold or job, each alert fails its own stories.
 //
 //req:shows O3
-func TestWrongRulesFailTheirStories(t *testing.T) {
-	p := newPack(t)
-	byAlert := map[string][]story{}
-	for _, s := range stories() {
-		byAlert[s.alert] = append(byAlert[s.alert], s)
-	}
+func TestEachAlertFiresAndIsQuiet(t *testing.T) {
 	metric := regexp.MustCompile(`\b(controller_[a-z_]+|process_[a-z_]+|up|__name__=~"controller_)`)
 	threshold := regexp.MustCompile(`([<>]) ([0-9.]+)$`)
+	belowItsThreshold := []string{"ControllerTargetAbsent", "ControllerMetricsMissing", "ControllerNoLeader"}
+	p := newPack(t)
 	for _, a := range p.Alerts() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
+			stories := filepath.Join("alerts", a.Name+".yaml")
+			out, err := promtool(t, alone(t, p.Rules(), a.Name, a.Expr), "test", "rules", stories)
+			require.NoError(t, err, out)
+
+			always, never := "> -1", "> 1e9"
+			if slices.Contains(belowItsThreshold, a.Name) {
+				always, never = "< 1e9", "< -1"
+			}
 			for fault, expr := range map[string]string{
-				"a metric is renamed":   metric.ReplaceAllString(a.Expr, "${1}x"),
-				"nothing is too much":   threshold.ReplaceAllString(a.Expr, "$1 1e9"),
-				"everything is too bad": threshold.ReplaceAllString(a.Expr, "$1= -1"),
-				"the job is another's":  strings.ReplaceAll(a.Expr, `job="agentrun"`, `job="agents"`),
+				"a metric is renamed": metric.ReplaceAllString(a.Expr, "${1}x"),
+				"it never fires":      threshold.ReplaceAllString(a.Expr, never),
+				"it always fires":     threshold.ReplaceAllString(a.Expr, always),
+				"another job's":       strings.ReplaceAll(a.Expr, `job="agentrun"`, `job="agents"`),
 			} {
-				if slices.Contains([]string{"ControllerTargetAbsent", "ControllerMetricsMissing", "ControllerNoLeader"}, a.Name) { // these fire below their threshold
-					expr = strings.ReplaceAll(strings.ReplaceAll(expr, "< 1e9", "< -1"), "<= -1", "<= 1e9")
-				}
 				require.NotEqual(t, a.Expr, expr, fault)
-				wrong := fmt.Sprintf("groups: [{name: a, rules: [%s]}]", asJSON(t, map[string]any{
-					"alert": a.Name, "expr": expr, "for": a.For.String(), "labels": map[string]string{"severity": a.Severity},
-					"annotations": map[string]string{"summary": a.Summary, "description": a.Description, "runbook_url": a.RunbookURL},
-				}))
-				out, err := tell(t, p, []byte(wrong), byAlert[a.Name])
+				out, err := promtool(t, alone(t, p.Rules(), a.Name, expr), "test", "rules", stories)
 				require.Error(t, err, "%s: %s", fault, out)
 				assert.Contains(t, out, "FAILED", fault)
 			}
@@ -144,51 +102,70 @@ func TestWrongRulesFailTheirStories(t *testing.T) {
 	}
 }
 
-// tell tests rules against stories.
-func tell(t *testing.T, p *manifest.Bundle, rules []byte, stories []story) (string, error) {
+// ruleFile is a file of rules.
+type ruleFile struct {
+	Groups []ruleGroup `json:"groups"`
+}
+
+type ruleGroup struct {
+	Name  string           `json:"name"`
+	Rules []map[string]any `json:"rules"`
+}
+
+// alone returns the rule of an alert, with an expression.
+func alone(t *testing.T, rules []byte, alert, expr string) []byte {
 	t.Helper()
-	alerts := map[string]manifest.Alert{}
-	for _, a := range p.Alerts() {
-		alerts[a.Name] = a
-	}
-	var tests []map[string]any
-	for _, s := range stories {
-		a := alerts[s.alert]
-		expected := []map[string]any{}
-		if s.fires != nil {
-			labels := map[string]string{"severity": a.Severity}
-			maps.Copy(labels, s.fires)
-			expected = append(expected, map[string]any{
-				"exp_labels":      labels,
-				"exp_annotations": map[string]string{"summary": s.text(t, a.Summary), "description": s.text(t, a.Description), "runbook_url": a.RunbookURL},
-			})
+	var file ruleFile
+	require.NoError(t, yaml.UnmarshalStrict(rules, &file))
+	for _, rule := range file.Groups[0].Rules {
+		if rule["alert"] == alert {
+			rule["expr"] = expr
+			file.Groups[0].Rules = []map[string]any{rule}
 		}
-		tests = append(tests, map[string]any{
-			"name": s.alert + ": " + s.name, "input_series": input(s.series),
-			"alert_rule_test": []map[string]any{{"eval_time": fmt.Sprint(s.after, "m"), "alertname": s.alert, "exp_alerts": expected}},
+	}
+	body, err := yaml.Marshal(file)
+	require.NoError(t, err)
+	return body
+}
+
+//req:shows O3
+func TestAlerts_AreQuietInAHealthyFleet(t *testing.T) {
+	out, err := promtool(t, newPack(t).Rules(), "test", "rules", "healthy.yaml")
+	require.NoError(t, err, out)
+}
+
+// TestOldQueriesAnswer: queries as dashboards and alerts of controller-runtime
+// have them give the right numbers on the recorded names.
+//
+//req:shows O3
+func TestOldQueriesAnswer(t *testing.T) {
+	out, err := promtool(t, withOldNames(t).Rules(), "test", "rules", "oldnames.yaml")
+	require.NoError(t, err, out)
+	assert.NotContains(t, string(newPack(t).Rules()), "controller_runtime_",
+		"only on request: controller-runtime's own would count twice")
+}
+
+// TestPanelsTellWhatHappened: the values of panels over a quarter of an hour,
+// with all variables at "All". A rule records each query of the dashboard as
+// the series panel.
+//
+//req:shows O3
+func TestPanelsTellWhatHappened(t *testing.T) {
+	group := ruleGroup{Name: "panels"}
+	numbers := map[string]int{}
+	for _, q := range newPack(t).Queries() {
+		title, isPanel := strings.CutPrefix(q.Source, "panel ")
+		if !isPanel {
+			continue
+		}
+		labels := map[string]string{"title": title, "query": strconv.Itoa(numbers[title])}
+		numbers[title]++
+		group.Rules = append(group.Rules, map[string]any{
+			"record": "panel", "labels": labels, "expr": q.Instant(15 * time.Minute),
 		})
 	}
-	return unitTest(t, rules, tests...)
-}
-
-var inserted = regexp.MustCompile(`{{ \$(labels\.)?(\w+)[^}]*}}`)
-
-// text is an annotation of the firing alert, with its labels and its value.
-func (s story) text(t *testing.T, annotation string) string {
-	t.Helper()
-	return inserted.ReplaceAllStringFunc(annotation, func(field string) string {
-		names, is := inserted.FindStringSubmatch(field), s.value
-		if names[1] != "" {
-			is = s.fires[names[2]]
-		}
-		require.NotEmpty(t, is, "%s: %s: %s", s.alert, s.name, field)
-		return is
-	})
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	b, err := json.Marshal(v)
+	rules, err := yaml.Marshal(ruleFile{Groups: []ruleGroup{group}})
 	require.NoError(t, err)
-	return string(b)
+	out, err := promtool(t, rules, "test", "rules", "panels.yaml")
+	require.NoError(t, err, out)
 }
