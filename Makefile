@@ -210,7 +210,7 @@ mutate-core: ## Change each (EVERY=n: nth) decision of three cores; fails if tes
 
 .PHONY: mutate-suites
 mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notices, or of SUITE=e2e/status (an hour)
-	@cd internal/tools && go run ./mutate -bugs mutate/bugs.txt -suite "$(SUITE)"
+	@internal/tools/mutate/suites.sh "$(SUITE)"
 
 ##@ Measure
 .PHONY: bench

@@ -8,9 +8,6 @@
 //
 // Each run of tests tries what the run before it has missed. A change that all
 // runs miss must be in the list of survivors, with a reason.
-//
-// With -bugs it tries a list of bugs instead, each of which the unit tests miss
-// and one end-to-end suite notices.
 package main
 
 import (
@@ -42,12 +39,7 @@ func run(ctx context.Context) (err error) {
 		"patterns of tests, with commas: each tries what the one before has missed")
 	known := flag.String("survivors", "", "the list of the changes that may survive, with reasons")
 	every := flag.Int("every", 1, "try each nth change")
-	bugs := flag.String("bugs", "", "a list of bugs that only a suite notices, to try these and no changes")
-	suite := flag.String("suite", "", "the suite whose bugs to try, as in e2e/status; empty for all")
 	flag.Parse()
-	if *bugs != "" {
-		return tryBugs(ctx, *bugs, *suite)
-	}
 
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
