@@ -24,13 +24,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// auditPolicy has the API server note each request, without its body.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived, ResponseStarted]
-rules: [{level: Metadata}]
-`
-
 var cluster *controlplane.ControlPlane
 
 // startPlane starts the control plane for the tests that need one. The API
@@ -39,7 +32,6 @@ var cluster *controlplane.ControlPlane
 var startPlane = sync.OnceValue(func() (err error) {
 	cluster, err = controlplane.Start(context.Background(), controlplane.Options{
 		Log:           os.Stderr,
-		AuditPolicy:   auditPolicy,
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	})
 	return err

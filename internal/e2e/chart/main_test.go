@@ -6,7 +6,7 @@
 //
 // Only this suite proves that helm renders the chart as its golden files show,
 // that a strict API server takes it, that wrong values are refused, and that it
-// grants exactly the rights that the example uses.
+// grants the rights of the example's own role.
 //
 // The suite needs Linux.
 package chart_test
