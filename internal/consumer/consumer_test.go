@@ -86,41 +86,28 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 	t.Logf("%d files, %d KiB packed", len(r.files), r.bytes>>10)
 }
 
-// TestRelease_FirstCommandsOfREADMEWork runs them in an empty module. They name
-// the version latest.
-func TestRelease_FirstCommandsOfREADMEWork(t *testing.T) {
+// TestRelease_CommandsOfThePagesWork runs the first commands of README, which
+// name the version latest, and those of the release checklist that try a
+// published version. hello must print what its README shows.
+func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 	r := publish(t)
-	block := regexp.MustCompile("(?s)```sh\n(go get .*?@latest.*?)```").FindStringSubmatch(read(t, "../..", "README.md"))
-	require.NotNil(t, block, "README begins with the latest version")
-	dir := t.TempDir()
-	run(t, dir, r.env(t), "go", "mod", "init", "example.com/consumer")
-	out := run(t, dir, r.env(t), "bash", "-euc", block[1])
-	assert.Equal(t, helloShows(t), string(out))
-	assert.Contains(t, read(t, dir, "go.mod"), modulePath+" "+r.version)
-}
-
-// TestRelease_ChecklistWorksInAnEmptyFolder runs the commands of the release
-// checklist that try a published version. hello must print what its README
-// shows.
-func TestRelease_ChecklistWorksInAnEmptyFolder(t *testing.T) {
-	r := publish(t)
-	block := regexp.MustCompile("(?s)Try it in an empty folder.*?```sh\n(.*?)```").FindStringSubmatch(read(t, "../docs", "release.md"))
-	require.NotNil(t, block, "the release checklist tries the version")
-	dir := t.TempDir()
-	out := run(t, dir, append(r.env(t), "VERSION="+r.version, "TMPDIR="+dir), "bash", "-euc", block[1])
-	assert.Equal(t, helloShows(t), string(out))
-	mods, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
-	require.NoError(t, err)
-	require.Len(t, mods, 1)
-	assert.Contains(t, read(t, filepath.Dir(mods[0]), "go.mod"), modulePath+" "+r.version)
-}
-
-// helloShows is what the README of hello says that it prints.
-func helloShows(t *testing.T) string {
-	t.Helper()
 	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../../examples/hello", "README.md"))
 	require.NotNil(t, shown, "the README of hello shows its output")
-	return shown[1]
+	for page, commands := range map[string]string{
+		"README.md":                "(?s)```sh\n(go get .*?@latest.*?)```",
+		"internal/docs/release.md": "(?s)Try it in an empty folder.*?```sh\n(.*?)```",
+	} {
+		block := regexp.MustCompile(commands).FindStringSubmatch(read(t, "../..", page))
+		require.NotNil(t, block, "%s tries a version", page)
+		dir, tmp := t.TempDir(), t.TempDir() // go ignores a go.mod in TMPDIR itself
+		run(t, dir, r.env(t), "go", "mod", "init", "example.com/consumer")
+		out := run(t, dir, append(r.env(t), "VERSION="+r.version, "TMPDIR="+tmp), "bash", "-euc", block[1])
+		assert.Equal(t, shown[1], string(out), page)
+		mods, err := filepath.Glob(filepath.Join(tmp, "*", "go.mod")) // the checklist makes a folder
+		require.NoError(t, err)
+		mods = append(mods, filepath.Join(dir, "go.mod"))
+		assert.Contains(t, read(t, filepath.Dir(mods[0]), "go.mod"), modulePath+" "+r.version, page)
+	}
 }
 
 func read(t *testing.T, dir, name string) string {

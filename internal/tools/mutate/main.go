@@ -13,6 +13,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -84,7 +85,12 @@ func (p *program) compile(ctx context.Context, work string, files []string) erro
 	if err != nil {
 		return err
 	}
-	o := newOverlay(work)
+	replaced := map[string]string{} // the compiler reads these texts in place of files
+	put := func(path, text string) error {
+		copied := filepath.Join(work, strconv.Itoa(len(replaced))+".go")
+		replaced[path] = copied
+		return os.WriteFile(copied, []byte(text), 0o600)
+	}
 	for _, name := range files {
 		path := filepath.Join(dir, name)
 		source, err := os.ReadFile(path)
@@ -95,16 +101,21 @@ func (p *program) compile(ctx context.Context, work string, files []string) erro
 		if err != nil {
 			return err
 		}
-		err = o.put(path, string(changed))
+		err = put(path, string(changed))
 		if err != nil {
 			return err
 		}
 	}
-	err = o.put(filepath.Join(dir, "zz_mutants.go"), switches(filepath.Base(dir)))
+	err = put(filepath.Join(dir, "zz_mutants.go"), switches(filepath.Base(dir)))
 	if err != nil {
 		return err
 	}
-	list, err := o.list()
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return err
+	}
+	list := filepath.Join(work, "overlay.json")
+	err = os.WriteFile(list, text, 0o600)
 	if err != nil {
 		return err
 	}
