@@ -112,7 +112,7 @@ func tool(t *testing.T, dir, name, pkg string) string {
 }
 
 // init makes the folder a module with the versions of this one. With -race its
-// dependencies are those that make adoption has compiled for this test.
+// dependencies are the compiled packages of make adoption.
 func (p project) init(module string) {
 	p.t.Helper()
 	for _, name := range []string{"go.mod", "go.sum"} {

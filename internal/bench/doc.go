@@ -20,6 +20,6 @@
 //   - requests and other counts come from the subject.
 //
 // A [Gate] is a limit on the library's number, or on its ratio to a peer.
-// [Main] writes what was measured to results.json in the folder of the group,
+// [Main] writes the measurements to results.json in the folder of the group,
 // and the reports of all groups to RESULTS.md.
 package bench

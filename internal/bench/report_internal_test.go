@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPage_IsThatOfTheReports: nobody edits a number by hand.
+// TestPage_IsThatOfTheReports: no number is edited by hand.
 func TestPage_IsThatOfTheReports(t *testing.T) {
 	want, err := page(".")
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ type still struct{}
 // AddEventHandler registers nothing.
 func (still) AddEventHandler(cache.ResourceEventHandler) (still, error) { return still{}, nil }
 
-// HasSynced is that of a registration.
+// HasSynced is the method of a registration.
 func (still) HasSynced() bool { return true }
 
 // looking looks at one of n Jobs after the other.

@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command jobgc compares package jobgc with the rules by which controllers
-// decide that a Job is missing. It runs in virtual time, on a real informer of
+// Command jobgc compares package jobgc with rules of controllers for a Job that
+// is missing. It runs in virtual time, on a real informer of
 // client-go whose watch lags behind.
 package main
 

@@ -82,7 +82,7 @@ type listWatch struct{ *cache.ListWatch }
 // IsWatchListSemanticsUnSupported is asked by the reflector.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// retention is the annotation by which a Guard knows the Jobs of Step.
+// retention is the annotation of Jobs that Step has created.
 const retention = "jobgc.controllerkit.dev/retention"
 
 // job is the i-th one, of a run that controls it, as Step creates it.

@@ -71,7 +71,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// receive reads the body of a request, and applies a patch if apply says so.
+// receive reads the body of a request, and applies a patch if apply is set.
 func (s *server) receive(r *http.Request) error {
 	patch, err := io.ReadAll(r.Body)
 	if err != nil {

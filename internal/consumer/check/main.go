@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command check finds what the compiler would refuse in packages of the module
-// in the working directory, and in all that they import. It checks types from
+// in the working directory, and in their imports. It checks types from
 // source: to compile a client-go that no other test uses takes 20 times as
 // long. It is not a part of the test, whose race detector would slow it down.
 package main

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles_AreThoseOfTheMeasuredFigures: nobody edits a number by hand.
+// TestFiles_AreThoseOfTheMeasuredFigures: no number is edited by hand.
 func TestFiles_AreThoseOfTheMeasuredFigures(t *testing.T) {
 	at := filepath.Join("..", "..")
 	c, err := read(at)

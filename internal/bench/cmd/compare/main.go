@@ -51,7 +51,7 @@ const dataFile, textFile = "compare.json", "COMPARE.txt"
 
 var pictureFile = filepath.Join("..", "docs", "compare.svg")
 
-// read reads what was measured last; dir is internal/bench.
+// read reads the last measurement; dir is internal/bench.
 func read(dir string) (c comparison, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, dataFile))
 	if err != nil {

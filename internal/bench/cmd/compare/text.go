@@ -125,7 +125,7 @@ type table struct {
 
 type row struct {
 	title, measure, unit string
-	peers                [2]string // empty if there is no number
+	peers                [2]string // empty without a number
 }
 
 func tables(runs int) []table {

@@ -25,8 +25,8 @@ import (
 
 // careful runs AgentRuns as Jobs and loses no result. A Job gets its TTL after
 // its result is recorded. A status write fails if the run has changed since it
-// was read. A Job counts as missing only if the API server says so. A change is
-// reported once, after it is recorded.
+// was read. A Job counts as missing only after a 404 of the API server. It
+// reports a change once, after it is recorded.
 type careful struct {
 	client.Client
 
