@@ -21,7 +21,8 @@ const (
 	// action over 128 bytes, annotations that are not accepted, an Event that
 	// the API server refused, or no group of events served.
 	LostRejected = "Rejected"
-	// LostForbidden: neither group of events may be written, for 45 seconds.
+	// LostForbidden: neither group of events may be written, for 45 seconds, or
+	// for 15 in a Flush or a stop.
 	LostForbidden = "Forbidden"
 	// LostNamespaceGone: the namespace is absent or terminating.
 	LostNamespaceGone = "NamespaceGone"

@@ -25,7 +25,7 @@ type machine struct {
 	informer bool     // an informer feeds the cache
 	nowhere  bool     // the namespace of the Job is not known before it is built
 	young    bool     // the Ref is so new that the cache may not have its Job
-	fresh    bool     // the Job in the cache has finished within the last minute, before the Guard was made
+	fresh    bool     // the cached Job has just finished, before the Guard was made
 	barred   bool     // the owner has Jobs of another origin, and no Request.Name
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
