@@ -81,13 +81,16 @@ func (s *stage) refuse(image string) (allow func()) {
 	}, metav1.CreateOptions{})
 	require.NoError(s, err)
 
-	s.eventually("the API server has the policy", func(c *assert.CollectT) {
+	// The API server reads policies once a second, so that each change is late.
+	isRefused := func(c *assert.CollectT, want bool) {
 		_, err := s.kube.AppsV1().ReplicaSets(s.namespace).Create(s.Context(), emptySet("asked", image), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		require.True(c, apierrors.IsInvalid(err) || apierrors.IsForbidden(err), "%v", err)
-	})
+		require.Equal(c, want, apierrors.IsInvalid(err) || apierrors.IsForbidden(err), "%v", err)
+	}
+	s.eventually("the API server has the policy", func(c *assert.CollectT) { isRefused(c, true) })
 	return func() {
 		s.Helper()
 		require.NoError(s, bindings.Delete(s.Context(), s.namespace, metav1.DeleteOptions{}))
 		require.NoError(s, policies.Delete(s.Context(), s.namespace, metav1.DeleteOptions{}))
+		s.eventually("the API server has no policy", func(c *assert.CollectT) { isRefused(c, false) })
 	}
 }
