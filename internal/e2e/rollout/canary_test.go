@@ -31,50 +31,30 @@ func (s *stage) started(r *rollout.Rollout) {
 	require.Equal(s, map[string]int{"web:1": 5}, s.images())
 }
 
-// TestCanary_PausesAndIsPromoted, and at each step as many pods
-// run as Counts says.
+// TestCanary_PausesAndIsPromoted, step by step and then fully. At each step as
+// many pods run as Counts says.
 //
 //req:shows R2
 func TestCanary_PausesAndIsPromoted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.started(converted(t, "web:1", rollout.Options{}))
+	steps := []rollout.Step{
+		rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(60), rollout.PauseManual(), rollout.SetWeight(80), rollout.PauseManual(),
+	}
+	s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
 	require.Nil(t, live.PromotePatch(s.get("web"), false), "there is nothing to promote")
 	c := s.measure(5)
 
-	next := converted(t, "web:2", rollout.Options{})
+	next := converted(t, "web:2", rollout.Options{Steps: steps})
 	s.apply(next)
-	u := s.reaches("web", live.Paused)
-	canary, stable := next.Counts(20)
-	require.Equal(t, [2]int32{1, 4}, [2]int32{canary, stable})
-	s.runs(map[string]int{"web:2": 1, "web:1": 4})
-	_, message := live.PhaseOf(u)
-	assert.NotEmpty(t, message)
-	assert.EqualValues(t, 2, u.GetGeneration())
-
+	s.pausedAt(1, next, 20)
 	s.promote(false)
-	u = s.reaches("web", live.Healthy)
+	s.pausedAt(3, next, 60)
+	s.promote(true)
+	u := s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:2": 5})
 	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion does not change the spec")
 	s.capacity("promoted", c, 6)
-}
-
-// TestCanary_PromotedFully, and each pause before it is a step of its
-// own.
-func TestCanary_PromotedFully(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	steps := []rollout.Step{rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(60), rollout.PauseManual(), rollout.SetWeight(80), rollout.PauseManual()}
-	r := converted(t, "web:1", rollout.Options{Steps: steps})
-	s.started(r)
-	s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
-	s.reaches("web", live.Paused)
-	s.promote(false)
-	canary, stable := r.Counts(60)
-	s.pausedAt(3, map[string]int{"web:2": int(canary), "web:1": int(stable)})
-	s.promote(true)
-	s.reaches("web", live.Healthy)
-	s.runs(map[string]int{"web:2": 5})
 }
 
 // promote sends the patch. It reads the object again if the controller has
@@ -138,18 +118,20 @@ func TestCanary_NeverReady(t *testing.T) {
 	}
 }
 
-// pausedAt waits until the Rollout pauses at the step with this index, and just
-// these images run.
-func (s *stage) pausedAt(step int64, want map[string]int) {
+// pausedAt waits until the Rollout pauses at the step with this index, and as
+// many pods run as Counts says for the weight.
+func (s *stage) pausedAt(step int64, r *rollout.Rollout, weight int32) {
 	s.Helper()
+	canary, stable := r.Counts(weight)
 	s.eventually("it pauses at its step", func(c *assert.CollectT) {
 		u := s.get("web")
 		state, message := live.PhaseOf(u)
 		require.Equal(c, live.Paused, state, message)
+		require.NotEmpty(c, message)
 		at, _, err := unstructured.NestedInt64(u.Object, "status", "currentStepIndex")
 		require.NoError(c, err)
 		require.Equal(c, step, at)
-		require.Equal(c, want, s.images())
+		require.Equal(c, map[string]int{"web:2": int(canary), "web:1": int(stable)}, s.images())
 	})
 }
 

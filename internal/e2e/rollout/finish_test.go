@@ -4,7 +4,6 @@
 package rollout_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,12 +30,12 @@ func inGit(variables ...string) *appsv1.Deployment {
 // sync applies an object as a GitOps tool does, without force.
 func (s *stage) sync(obj any) {
 	s.Helper()
-	s.sh("kubectl -n " + s.namespace + " apply --server-side --field-manager=gitops -f " + s.file(obj))
+	s.kubectl("apply --server-side --field-manager=gitops -f " + s.file(obj))
 }
 
 func (s *stage) variables(workload string) string {
 	s.Helper()
-	return s.sh("kubectl -n " + s.namespace + " get " + workload + " -o 'jsonpath={.spec.template.spec.containers[0].env[*].name} {.spec.replicas}'")
+	return s.kubectl("get " + workload + " -o 'jsonpath={.spec.template.spec.containers[0].env[*].name} {.spec.replicas}'")
 }
 
 // TestPlan_LeavesTheObjectToItsTool: the plan applies as the tool that applies
@@ -48,8 +47,8 @@ func TestPlan_LeavesTheObjectToItsTool(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.sync(inGit("A", "B"))
-	s.sh("kubectl -n " + s.namespace + " scale deployment web --replicas=5\n" +
-		"kubectl -n " + s.namespace + " rollout status deployment web --timeout=2m")
+	s.kubectl("scale deployment web --replicas=5")
+	s.kubectl("rollout status deployment web --timeout=2m")
 
 	s.follow(s.plan("deployment,hpa", "-plan"))
 	s.reaches("web", live.Healthy)
@@ -70,19 +69,4 @@ func TestPlan_LeavesTheObjectToItsTool(t *testing.T) {
 	d.Spec.Replicas = new(int32(5))
 	s.sync(d)
 	assert.Equal(t, " 5", s.variables("deployment/web"))
-}
-
-// TestPlan_KeepsTheDeploymentUntilAControllerHasTheRollout: the Rollout is for
-// a controller of another instance, which does not run.
-//
-//req:shows R5
-func TestPlan_KeepsTheDeploymentUntilAControllerHasTheRollout(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.deploy(web("web:1"))
-	script := s.plan("deployment,hpa", "-plan", "-instance-id", "nobody")
-	out, err := s.try(plane.Kubeconfig(), strings.Replace(script, " 600 ", " 3 ", 1))
-	require.Error(t, err)
-	assert.Contains(t, out, "STOP: ")
-	s.deployed(5)
 }

@@ -35,7 +35,7 @@ func installed(t *testing.T) {
 		require.ErrorIs(t, live.Preflight(t.Context(), s.rollouts, s.templates, probe, manager), live.ErrNotInstalled)
 		refers := probe.DeepCopy()
 		refers.Namespace, refers.Spec.Strategy.Canary.Analysis = "default", map[string]any{"templates": []any{map[string]any{"templateName": "errors"}}}
-		errs := live.References(t.Context(), refers, reading(t, plane.Config()), "")
+		errs := live.References(t.Context(), refers, get, "")
 		require.Len(t, errs, 1)
 		assert.Contains(t, errs[0].Error(), "Not found")
 		assert.Contains(t, errs[0].Detail, "does not serve this kind")
@@ -65,48 +65,35 @@ func TestInstallation(t *testing.T) {
 	require.NoError(t, s.rollouts.Delete(t.Context(), "probe", metav1.DeleteOptions{}))
 }
 
-// TestPreflight asks the real API server.
+// TestPreflight asks the real API server, which judges the pod template as it
+// does for a Deployment. The CRD lets such mistakes pass.
+//
+//req:shows R3
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	r := converted(t, "web:1", rollout.Options{})
-	require.NoError(t, live.Preflight(t.Context(), s.rollouts, s.templates, r, manager))
-	list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	assert.Empty(t, list.Items, "nothing is stored")
+	preflight := func(s *stage, change func(*corev1.PodTemplateSpec)) error {
+		r := converted(t, "web:1", rollout.Options{})
+		change(r.Spec.Template)
+		return live.Preflight(t.Context(), s.rollouts, s.templates, r, manager)
+	}
+	right := func(*corev1.PodTemplateSpec) {}
+	require.NoError(t, preflight(s, right))
+	cases := map[string]func(p *corev1.PodTemplateSpec){
+		".spec.template.metadata.name: field not declared in schema": func(p *corev1.PodTemplateSpec) { p.Name = "dropped by the CRD" },
+		"template.spec.containers[1].name": func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers = append(p.Spec.Containers, p.Spec.Containers[0])
+		},
+		"template.spec.tolerations[0]": func(p *corev1.PodTemplateSpec) { p.Spec.Tolerations = []corev1.Toleration{{Operator: "Foo"}} },
+	}
+	for want, change := range cases {
+		err := preflight(s, change)
+		require.ErrorContains(t, err, want)
+		require.NotErrorIs(t, err, live.ErrNotInstalled)
+	}
+	assert.Empty(t, s.kubectl("get rollouts,podtemplates -o name"), "nothing is stored")
 
-	r.Spec.Template.Name = "dropped by the CRD"
-	err = live.Preflight(t.Context(), s.rollouts, s.templates, r, manager)
-	require.ErrorContains(t, err, ".spec.template.metadata.name: field not declared in schema")
-	require.NotErrorIs(t, err, live.ErrNotInstalled)
-
-	nowhere := clients(t, "nowhere")
-	r.Spec.Template.Name = ""
-	err = live.Preflight(t.Context(), nowhere.rollouts, nowhere.templates, r, manager)
+	err := preflight(clients(t, "nowhere"), right)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, live.ErrNotInstalled, "a namespace that does not exist is another 404: %v", err)
-}
-
-// TestPreflight_FindsMistakesInThePodTemplate that the CRD lets pass. The
-// server judges them as it does for a Deployment.
-//
-//req:shows R3
-func TestPreflight_FindsMistakesInThePodTemplate(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	cases := map[string]func(p *corev1.PodSpec){
-		"containers[1].name":            func(p *corev1.PodSpec) { p.Containers = append(p.Containers, p.Containers[0]) },
-		"containers[0].imagePullPolicy": func(p *corev1.PodSpec) { p.Containers[0].ImagePullPolicy = "Sometimes" },
-		"tolerations[0]":                func(p *corev1.PodSpec) { p.Tolerations = []corev1.Toleration{{Operator: "Foo"}} },
-	}
-	for path, change := range cases {
-		t.Run(path, func(t *testing.T) {
-			r := converted(t, "web:1", rollout.Options{})
-			change(&r.Spec.Template.Spec)
-			require.ErrorContains(t, live.Preflight(t.Context(), s.rollouts, s.templates, r, manager), "template.spec."+path)
-		})
-	}
-	list, err := s.templates.List(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	assert.Empty(t, list.Items, "nothing is stored")
 }

@@ -5,18 +5,18 @@ package rollout_test
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -63,15 +63,28 @@ func (s *stage) back(to *appsv1.Deployment, args ...string) {
 	s.follow(s.plan("rollout,hpa", append(append([]string{"-rollback"}, args...), "-", s.file(to))...))
 }
 
-// TestRollback_MidCanaryLosesNoEndpoint: the pods run two versions then.
+// TestMigration_IsFollowedByACanary: a plan may run twice, and the first change
+// after it is a canary. The way back from its middle loses no endpoint, though
+// the pods run two versions then.
 //
 //req:shows R5
-func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
+func TestMigration_IsFollowedByACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.started(converted(t, "web:1", rollout.Options{}))
-	s.apply(converted(t, "web:2", rollout.Options{}))
+	s.deploy(web("web:1"))
+	kept := s.budget()
+	runbook := s.plan("deployment", "-plan")
+	s.follow(runbook)
+	stable := s.stable()
+	s.follow(runbook)
+	assert.Equal(t, stable, s.stable())
+	s.runs(map[string]int{"web:1": 5})
+	kept()
+
+	r := converted(t, "web:2", rollout.Options{})
+	s.kubectl("apply --server-side --validate=strict --field-manager=rollout.test -f " + s.file(r))
 	s.reaches("web", live.Paused)
+	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	c := s.measure(5)
 	s.back(web("web:1"), "-allow-template-change")
@@ -79,28 +92,42 @@ func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
 	s.capacity("back from the middle of a canary", c, 10)
 }
 
-// TestMigration_IsFollowedByACanary: the first change after it.
-//
-//req:shows R5
-func TestMigration_IsFollowedByACanary(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.deploy(web("web:1"))
-	runbook := s.plan("deployment", "-plan")
-	s.follow(runbook)
-	stable := s.stable()
-	s.follow(runbook)
-	assert.Equal(t, stable, s.stable())
-	s.runs(map[string]int{"web:1": 5})
-
-	r := converted(t, "web:2", rollout.Options{})
-	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict --field-manager=rollout.test -f " + s.file(r))
-	s.reaches("web", live.Paused)
-	assert.Equal(t, stable, s.stable())
-	s.runs(map[string]int{"web:2": 1, "web:1": 4})
-	s.promote(false)
-	s.reaches("web", live.Healthy)
-	s.runs(map[string]int{"web:2": 5})
+// budget has a disruption budget of 80%. A percentage counts the pods that all
+// ReplicaSets together should have, for any owner. So the budget needs no
+// change for a plan: it always has pods, and never allows more disruptions than
+// its percentage. The function that it returns judges each version since.
+func (s *stage) budget() (kept func()) {
+	s.Helper()
+	budgets := s.kube.PolicyV1().PodDisruptionBudgets(s.namespace)
+	s.kubectl("create poddisruptionbudget web --selector=app=web --min-available=80%")
+	settled := func() (version string) {
+		s.eventually("one of five may go", func(c *assert.CollectT) {
+			b, err := budgets.Get(s.Context(), "web", metav1.GetOptions{})
+			require.NoError(c, err)
+			require.Equal(c, [4]int32{5, 4, 5, 1}, [4]int32{b.Status.ExpectedPods, b.Status.DesiredHealthy, b.Status.CurrentHealthy, b.Status.DisruptionsAllowed})
+			version = b.ResourceVersion
+		})
+		return version
+	}
+	first := settled()
+	w, err := budgets.Watch(s.Context(), metav1.ListOptions{ResourceVersion: first})
+	require.NoError(s, err)
+	return func() {
+		s.Helper()
+		last := settled()
+		require.NotEqual(s, first, last, "the budget saw nothing of it")
+		for version := first; version != last; {
+			b, ok := (<-w.ResultChan()).Object.(*policyv1.PodDisruptionBudget)
+			require.True(s, ok, "the watch of the budget has ended")
+			version = b.ResourceVersion
+			got := b.Status
+			assert.GreaterOrEqual(s, got.ExpectedPods, int32(5), "%+v", got)
+			assert.LessOrEqual(s, got.ExpectedPods, int32(10), "both workloads: %+v", got)
+			assert.GreaterOrEqual(s, got.DesiredHealthy, (4*got.ExpectedPods+4)/5, "80%% of them, rounded up: %+v", got)
+			assert.GreaterOrEqual(s, got.CurrentHealthy-got.DisruptionsAllowed, int32(4), "what is left of them: %+v", got)
+		}
+		w.Stop()
+	}
 }
 
 // TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the
@@ -111,18 +138,19 @@ func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	d := web("web:1")
-	d.Spec.Template.Annotations = map[string]string{readyAfter: "15s"} // longer than a slow machine takes to remove the old pods
+	d.Spec.Template.Annotations = map[string]string{controlplane.ReadyAfterAnnotation: "15s"} // longer than a slow machine takes to remove the old pods
 	r, errs := rollout.Convert(d, rollout.Options{})
 	require.Empty(t, errs)
 	s.deploy(d)
 	c := s.measure(5)
-	kubectl := "kubectl -n " + s.namespace
 
-	s.sh(kubectl + " apply --server-side -f " + s.file(r) + "; " + kubectl + " delete deployment web")
+	s.kubectl("apply --server-side -f " + s.file(r))
+	s.kubectl("delete deployment web")
 	s.outage(c)
 	s.reaches("web", live.Healthy)
 	c.reset()
-	s.sh(kubectl + " apply --server-side -f " + s.file(d) + "; " + kubectl + " delete rollout web")
+	s.kubectl("apply --server-side -f " + s.file(d))
+	s.kubectl("delete rollout web")
 	s.outage(c)
 	s.deployed(5)
 }
@@ -147,7 +175,7 @@ func TestTheReferenceOfUpstream(t *testing.T) {
 	s.deployed(0)
 	s.capacity("there", c, 10)
 
-	s.sh("kubectl -n " + s.namespace + " scale deployment web --replicas=5")
+	s.kubectl("scale deployment web --replicas=5")
 	s.deployed(0)
 	s.reaches("web", live.Healthy)
 }
@@ -183,16 +211,19 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
-	s.autoscale()
-	before := s.hpas()[0]
+	s.kubectl("autoscale deployment web --max=10") // without metrics it keeps its bounds
+	before := s.scaler()
 	c := s.measure(5)
 	s.follow(s.plan("deployment,hpa", "-plan"))
 	s.capacity("there", c, 10)
-	_, err := plan.Retarget(&before, "web", rollout.GVK())
+	_, err := plan.Retarget(before, "web", rollout.GVK())
 	require.NoError(t, err)
-	assert.Equal(t, before.Object["spec"], s.hpas()[0].Object["spec"])
+	assert.Equal(t, before.Object["spec"], s.scaler().Object["spec"])
 
-	s.atLeast("7") // it found the Rollout, and its selector
+	s.kubectl(`patch hpa web --type=merge -p '{"spec":{"minReplicas":7}}'`)
+	s.eventually("it has found the Rollout, and its selector", func(c *assert.CollectT) {
+		require.Equal(c, "7", s.kubectl("get rollout web -o jsonpath={.spec.replicas}"))
+	})
 	s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:1": 7})
 	s.settled(c, 7) // the endpoints follow the pods by a moment
@@ -203,32 +234,13 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	s.back(web("web:1"))
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
-	assert.Equal(t, "Deployment", s.target())
+	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
 }
 
-// autoscale has an autoscaler for the Deployment. Without metrics it keeps its
-// bounds.
-func (s *stage) autoscale() {
+// scaler is the autoscaler web.
+func (s *stage) scaler() *unstructured.Unstructured {
 	s.Helper()
-	_, err := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace).Create(s.Context(), &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
-			MaxReplicas:    10,
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(s, err)
-}
-
-// atLeast has the autoscaler scale its target up to n pods, and returns once it
-// has.
-func (s *stage) atLeast(n string) {
-	s.Helper()
-	hpas := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace)
-	h, err := hpas.Patch(s.Context(), "web", types.MergePatchType, []byte(`{"spec":{"minReplicas":`+n+`}}`), metav1.PatchOptions{})
-	require.NoError(s, err)
-	target := strings.ToLower(h.Spec.ScaleTargetRef.Kind) + "/web"
-	s.eventually(target+" is scaled", func(c *assert.CollectT) {
-		require.Equal(c, n, s.sh("kubectl -n "+s.namespace+" get "+target+" -o jsonpath={.spec.replicas}"))
-	})
+	u := new(unstructured.Unstructured)
+	require.NoError(s, u.UnmarshalJSON([]byte(s.kubectl("get hpa.v2.autoscaling web -o json"))))
+	return u
 }

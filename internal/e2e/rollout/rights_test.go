@@ -94,16 +94,16 @@ func TestPlan_WaitsForADeletionThatTakesLong(t *testing.T) {
 	d := web("web:1")
 	s.deploy(d)
 	s.finalizer("deployment", `["example.com/slow"]`)
-	s.waitsForDeletion("deployment", s.migration().String())
+	s.waitsForDeletion("deployment", s.plan("deployment", "-plan"))
 	s.reaches("web", live.Healthy)
 	s.finalizer("rollout", `["example.com/slow"]`)
-	s.waitsForDeletion("rollout", s.rollback(d).String())
+	s.waitsForDeletion("rollout", s.plan("rollout", "-rollback", "-", s.file(d)))
 	s.runs(map[string]int{"web:1": 5})
 }
 
 func (s *stage) finalizer(kind, list string) {
 	s.Helper()
-	s.sh("kubectl -n " + s.namespace + " patch " + kind + ` web --type=merge -p '{"metadata":{"finalizers":` + list + "}}'")
+	s.kubectl("patch " + kind + ` web --type=merge -p '{"metadata":{"finalizers":` + list + "}}'")
 }
 
 // waitsForDeletion runs a plan whose old workload has a finalizer, until it is

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,22 +39,15 @@ type stage struct {
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
 	templates dynamic.ResourceInterface // core/v1 PodTemplates
-	scalers   dynamic.ResourceInterface // HorizontalPodAutoscalers
 	planner   string                    // the kubeconfig of one who follows plans, once there is one
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	installed(t)
-	return newNamespace(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
-}
-
-func newNamespace(t *testing.T, name string) *stage {
-	t.Helper()
-	s := clients(t, name)
-	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	s.service("web")
+	s := clients(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
+	s.sh("kubectl create namespace " + s.namespace)
+	s.kubectl("create service clusterip web --tcp=80") // of the pods with app=web
 	return s
 }
 
@@ -69,22 +61,7 @@ func clients(t *testing.T, namespace string) *stage {
 	return &stage{
 		T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace),
 		templates: dyn.Resource(corev1.SchemeGroupVersion.WithResource("podtemplates")).Namespace(namespace),
-		scalers:   dyn.Resource(autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")).Namespace(namespace),
 	}
-}
-
-func (s *stage) service(name string) {
-	s.Helper()
-	s.serviceOf(name, map[string]string{"app": "web"})
-}
-
-func (s *stage) serviceOf(name string, pods map[string]string) {
-	s.Helper()
-	_, err := s.kube.CoreV1().Services(s.namespace).Create(s.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	require.NoError(s, err)
 }
 
 // web is a Deployment of five pods.
@@ -108,7 +85,7 @@ func web(image string) *appsv1.Deployment {
 // slow makes the pods of d take as long to get ready as the pods of a small
 // real image.
 func slow(d *appsv1.Deployment) *appsv1.Deployment {
-	d.Spec.Template.Annotations = map[string]string{readyAfter: "4s"}
+	d.Spec.Template.Annotations = map[string]string{controlplane.ReadyAfterAnnotation: "4s"}
 	return d
 }
 
@@ -133,14 +110,8 @@ func (s *stage) apply(r *rollout.Rollout) *unstructured.Unstructured {
 // deploy creates the Deployment and waits until all its pods are available.
 func (s *stage) deploy(d *appsv1.Deployment) {
 	s.Helper()
-	_, err := s.kube.AppsV1().Deployments(s.namespace).Create(s.Context(), d, metav1.CreateOptions{})
-	require.NoError(s, err)
-	s.eventually("the Deployment is available", func(c *assert.CollectT) {
-		got, err := s.kube.AppsV1().Deployments(s.namespace).Get(s.Context(), d.Name, metav1.GetOptions{})
-		require.NoError(c, err)
-		require.Equal(c, *d.Spec.Replicas, got.Status.AvailableReplicas)
-		require.Equal(c, got.Generation, got.Status.ObservedGeneration)
-	})
+	s.kubectl("create --field-manager=rollout.test -f " + s.file(d))
+	s.kubectl("rollout status deployment " + d.Name + " --timeout=2m")
 }
 
 func (s *stage) get(name string) *unstructured.Unstructured {
@@ -195,11 +166,17 @@ func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 func (s *stage) plan(kinds string, args ...string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), command, args...)
-	cmd.Stdin = strings.NewReader(s.sh("kubectl -n " + s.namespace + " get " + kinds + " -o yaml --show-managed-fields"))
+	cmd.Stdin = strings.NewReader(s.kubectl("get " + kinds + " -o yaml --show-managed-fields"))
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(s, cmd.Run(), problems.String())
 	return out.String()
+}
+
+// kubectl runs one command in the namespace.
+func (s *stage) kubectl(command string) string {
+	s.Helper()
+	return s.sh("kubectl -n " + s.namespace + " " + command)
 }
 
 // sh runs a script as a person at a terminal does whose context is the cluster,
@@ -240,6 +217,3 @@ func (s *stage) file(obj any) string {
 	require.NoError(s, os.WriteFile(path, data, 0o600))
 	return path
 }
-
-// readyAfter, on a pod, is how long it takes to get ready.
-const readyAfter = controlplane.ReadyAfterAnnotation

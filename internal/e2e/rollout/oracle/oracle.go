@@ -12,9 +12,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 // Oracle is a running process, for one goroutine.
@@ -61,4 +63,33 @@ func (o *Oracle) Ask(rollout []byte, settle bool) (v Verdict, err error) {
 	}
 	err = o.out.Decode(&v)
 	return v, err
+}
+
+// Row is a Rollout of the table of package rollout's own test of bad Rollouts.
+type Row struct {
+	Manifest []byte
+	Refused  bool // by Validate
+}
+
+// Golden reads the file that this test has written, in the module at root.
+func Golden(t *testing.T, root string) map[string]Row {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "rollout", "testdata", "badrollouts.golden.json"))
+	require.NoError(t, err)
+	var golden struct {
+		Base json.RawMessage
+		Rows map[string]struct {
+			Patch   json.RawMessage
+			Refused bool
+		}
+	}
+	require.NoError(t, json.Unmarshal(data, &golden))
+	require.NotEmpty(t, golden.Rows)
+	rows := map[string]Row{}
+	for name, row := range golden.Rows {
+		manifest, err := jsonpatch.MergePatch(golden.Base, row.Patch)
+		require.NoError(t, err)
+		rows[name] = Row{manifest, row.Refused}
+	}
+	return rows
 }

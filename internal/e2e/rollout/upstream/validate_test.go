@@ -4,6 +4,7 @@
 package upstream_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -99,4 +100,21 @@ func TestValidate_AcceptsNothingThatUpstreamRefuses(t *testing.T) {
 	require.Equal(t, rollouts, c.both+c.neither+c.onlyOurs)
 	require.Greater(t, c.both, rollouts/10, "the test sees refusals")
 	require.Greater(t, c.neither, rollouts/10, "and correct ones")
+}
+
+// TestValidate_OfTheTable asks about the rows of the package's own table that
+// Validate accepts.
+func TestValidate_OfTheTable(t *testing.T) {
+	t.Parallel()
+	o := oracle.Start(t, program)
+	for name, row := range oracle.Golden(t, "../../../..") {
+		if row.Refused {
+			continue
+		}
+		var line bytes.Buffer
+		require.NoError(t, json.Compact(&line, row.Manifest))
+		theirs, err := o.Ask(line.Bytes(), false)
+		require.NoError(t, err)
+		assert.Empty(t, theirs.Refused, name)
+	}
 }
