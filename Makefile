@@ -57,7 +57,7 @@ demo: ## Run the example controller on a local control plane; KEEP=1 leaves it u
 DEMO = set -m; $(STATIC); cd internal/demo && go build -o "$(CURDIR)/bin/demo" . && "$(CURDIR)/bin/demo"
 
 .PHONY: demo-picture
-demo-picture: ## Run the demo and draw its table as internal/docs/demo.svg
+demo-picture: ## Run the demo and draw its lines as internal/docs/demo.svg
 	@$(DEMO) --record="$(CURDIR)/internal/docs/demo.svg"
 
 .PHONY: controlplane

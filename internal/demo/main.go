@@ -22,7 +22,7 @@ import (
 
 func main() {
 	keep := flag.Bool("keep", false, "leave everything up until Ctrl-C")
-	record := flag.String("record", "", "`file` to write the table to, as an animated SVG")
+	record := flag.String("record", "", "`file` to write the lines to, as an animated SVG")
 	contextName := flag.String("context", "",
 		"`name` of a kubeconfig context to use instead of a local control plane")
 	flag.Parse()
