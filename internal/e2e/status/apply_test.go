@@ -22,9 +22,6 @@ import (
 // manyControllers have one condition each in the same object.
 const manyControllers = 10
 
-// quotas are a kind whose conditions are a map by type.
-var quotas = foreign{}.resource("quota")
-
 // typeOf is the condition of a controller.
 func typeOf(controller int) string { return fmt.Sprintf("Controller%d", controller) }
 

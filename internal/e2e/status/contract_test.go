@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,28 +24,28 @@ import (
 )
 
 // TestContract_HoldsForEachKind: kinds of many projects, and two of this suite,
-// whose CRDs are in crds_test.go, keep each rule of the contract.
+// keep each rule of the contract.
 //
 //req:shows S5
 func TestContract_HoldsForEachKind(t *testing.T) {
-	kinds := foreigns()
-	kinds["task"] = foreign{field: "phase", values: numbered, names: taskNames}
-	kinds["void"] = foreign{
-		field: "phase", values: numbered, names: status.FieldNames{Conditions: "-"},
-		also: object{"verdict": "known"}, nullable: "verdict",
-	}
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+	all, err := kinds()
+	require.NoError(t, err)
+	require.Greater(t, len(all), 12)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(all[name].Values) == 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			statustest.Run(t, newStage(t).kindOf(name, kinds[name]))
+			statustest.Run(t, newStage(t).kindOf(name, all[name]))
 		})
 	}
 }
 
 // kindOf returns a kind of unstructured objects for statustest.
-func (s *stage) kindOf(name string, f foreign) statustest.Kind[*unstructured.Unstructured] {
-	r := f.resource(name)
+func (s *stage) kindOf(name string, f kind) statustest.Kind[*unstructured.Unstructured] {
+	r := resourceOf(name)
 	theirs := s.theirs.dynamic(r)
-	writer := via(s.ours.dynamic(r).Patch, status.Writer{FieldNames: f.names})
+	writer := via(s.ours.dynamic(r).Patch, status.Writer{FieldNames: f.Names})
 	var created atomic.Int64
 	k := statustest.Kind[*unstructured.Unstructured]{
 		Writer: writer,
@@ -59,38 +61,36 @@ func (s *stage) kindOf(name string, f foreign) statustest.Kind[*unstructured.Uns
 			return err
 		},
 		Set: func(u *unstructured.Unstructured, n int) {
-			fields := maps.Clone(f.also)
+			fields := maps.Clone(f.Also)
 			if fields == nil {
 				fields = object{}
 			}
-			fields[f.field] = f.values[n-1]
+			fields[f.Field] = f.Values[n-1]
 			setStatus(u, fields)
-			if f.hasReady() {
+			if f.Ready {
 				setReady(u)
 			}
 		},
 		Spec:     `{"image":"other"}`,
 		NoSchema: "this schema has no such field",
 	}
-	if !f.keepsAll() {
+	if f.Defaulted != "" {
+		k.Defaulted = func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "status", f.Defaulted) }
+	}
+	if f.Nullable != "" {
+		k.Nullable = func(u *unstructured.Unstructured) { setStatus(u, object{f.Nullable: nil}) }
+	}
+	if !f.KeepsAll {
 		k.Pruned = func(u *unstructured.Unstructured) { setStatus(u, object{"undeclared": "x"}) }
-	}
-	if f.defaulted != "" {
-		k.Defaulted = func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "status", f.defaulted) }
-	}
-	if f.nullable != "" {
-		k.Nullable = func(u *unstructured.Unstructured) { setStatus(u, object{f.nullable: nil}) }
-	}
-	if !f.keepsAll() {
 		var wrong any = object{"wrong": true}
-		_, isObject := f.values[0].(object)
+		_, isObject := f.Values[0].(object)
 		if isObject {
 			wrong = "wrong"
 		}
-		k.Refused = func(u *unstructured.Unstructured) { setStatus(u, object{f.field: wrong}) }
+		k.Refused = func(u *unstructured.Unstructured) { setStatus(u, object{f.Field: wrong}) }
 	}
-	if f.zero != nil {
-		k.Required = func(u *unstructured.Unstructured) { setStatus(u, f.zero) }
+	if f.Zero != nil {
+		k.Required = func(u *unstructured.Unstructured) { setStatus(u, f.Zero) }
 	}
 	return k
 }
