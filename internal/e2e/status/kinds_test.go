@@ -23,8 +23,8 @@ import (
 type object = map[string]any
 
 // The resources that tests name. AgentRuns are typed, with a CRD that
-// controller-gen made. The others are kinds of testdata/kinds.yaml, used through
-// the dynamic client.
+// controller-gen made. The others are kinds of testdata/kinds.yaml, used
+// through the dynamic client.
 var (
 	runs   = v1alpha1.GroupVersion().WithResource("agentruns")
 	tasks  = resourceOf("task")
