@@ -80,7 +80,6 @@ type ControlPlane struct {
 
 	log       io.Writer
 	dir       string
-	owner     *os.File // locked while this process uses the directory
 	keep      atomic.Bool
 	kubectl   string
 	pki       *authority
@@ -107,13 +106,12 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	began := time.Now()
-	dir, owner, err := newDir(os.TempDir())
+	dir, err := newDir(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
-	sweep(os.TempDir(), time.Now())
 	kubectl := cmp.Or(opts.Kubectl, programs[build.Kubectl])
-	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: kubectl}
+	cp := &ControlPlane{log: opts.Log, dir: dir, kubectl: kubectl}
 	if cp.log == nil {
 		cp.log = io.Discard
 	}
@@ -222,8 +220,8 @@ func (cp *ControlPlane) Dir() string { return cp.dir }
 // server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 
-// Keep makes Stop leave the directory for a day. Call it when a test failed, so
-// that you can read the logs.
+// Keep makes Stop leave the directory. Call it when a test failed, so that you
+// can read the logs.
 func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
 
 // Stop kills all processes and returns when they are gone. It removes the
@@ -250,12 +248,29 @@ func (cp *ControlPlane) end() error {
 		errs = append(errs, p.release())
 	}
 	err := errors.Join(errs...)
-	defer func() { _ = cp.owner.Close() }()
 	if err != nil || cp.keep.Load() {
-		cp.line("stopped; files kept in %s for a day", cp.dir)
-		return errors.Join(err, os.Chtimes(cp.dir, time.Time{}, time.Now()))
+		cp.line("stopped; files kept in %s", cp.dir)
+		return err
 	}
 	return os.RemoveAll(cp.dir)
+}
+
+// maxSocketPath is the longest path of a socket that every system allows. Linux
+// allows four bytes more.
+const maxSocketPath = 103
+
+// newDir creates a directory in parent.
+func newDir(parent string) (string, error) {
+	const prefix = "controlplane-"
+	if path := filepath.Join(parent, prefix+"4294967295", etcdSocket); len(path) > maxSocketPath {
+		return "", fmt.Errorf(
+			"controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
+	}
+	dir, err := os.MkdirTemp(parent, prefix)
+	if err != nil {
+		return "", fmt.Errorf("controlplane: %w", err)
+	}
+	return dir, nil
 }
 
 // line writes one line of progress.

@@ -36,10 +36,9 @@
 // separate network namespace. No program reads KUBECONFIG, the home directory
 // or a pod's environment: the tests touch only the cluster that they started.
 // Everything ends with Stop, with the context, and with this process, even if
-// the process is killed. Logs stay in the directory for a day if something
-// failed or this process was killed. Then the next Start removes them. Install
-// CRDs with InstallCRDs: otherwise the garbage collector takes 40 seconds to
-// follow owner references of a new kind.
+// the process is killed. Logs stay in the directory if something failed or this
+// process was killed. Install CRDs with InstallCRDs: otherwise the garbage
+// collector takes 40 seconds to follow owner references of a new kind.
 //
 // # When not to use it
 //

@@ -4,30 +4,39 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
-	"time"
 )
 
-// unusedAfter is how long an unused entry of the cache stays. Entries are
-// large.
-const unusedAfter = 30 * 24 * time.Hour
+// kubernetes is the build module with several versions.
+const kubernetes = "kubernetes"
 
-// entry is one directory of the cache: all programs of one set of inputs.
+// versionVariable names the minor version of Kubernetes that is used instead of
+// the newest, which is in go.mod.
+const (
+	versionVariable = "CONTROLLERKIT_KUBERNETES"
+	newest          = "1.36"
+)
+
+// entry is one directory of the cache: the programs of one build module, of one
+// version, platform and Go version.
 type entry struct {
 	dir    string
-	source string
-	flags  map[string][]string // arguments of go build, by build module
+	source string   // the directory of the module
+	flags  []string // of go build
 }
 
-// openEntry finds the entry of the given build modules in source, without
-// creating it.
-func openEntry(ctx context.Context, source string, modules []string) (*entry, error) {
+// openEntry finds the entry of a build module, without creating it.
+func openEntry(ctx context.Context, source, module string) (*entry, error) {
 	source, err := locate(ctx, source)
 	if err != nil {
 		return nil, err
@@ -36,47 +45,40 @@ func openEntry(ctx context.Context, source string, modules []string) (*entry, er
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{source: source, flags: map[string][]string{}}
-	in := inputs{platform: runtime.GOOS + "/" + runtime.GOARCH}
-	for _, name := range modules {
-		m, err := readModule(source, name)
+	e := &entry{source: filepath.Join(source, module)}
+	file := "go"
+	if minor := cmp.Or(os.Getenv(versionVariable), newest); module == kubernetes && minor != newest {
+		file = minor
+	}
+	mod, err := os.ReadFile(filepath.Join(e.source, file+".mod"))
+	if err != nil {
+		return nil, fmt.Errorf("build: no build module: %w", err)
+	}
+	e.flags = flags(file, mod)
+	goVersion, err := goCommand(ctx, e.source, "env", "GOVERSION") // may follow from go.mod
+	if err != nil {
+		return nil, err
+	}
+	inputs := append([]string{goVersion, string(mod)}, e.flags...)
+	inputs = append(inputs, environment()...)
+	programs, err := filepath.Glob(filepath.Join(e.source, "*", "*.go"))
+	if err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	for _, path := range append(programs, filepath.Join(e.source, file+".sum")) {
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("build: %w", err)
 		}
-		if m.goVersion, err = goCommand(ctx, m.dir, "env", "GOVERSION"); err != nil {
-			return nil, err
-		}
-		e.flags[name] = m.flags()
-		in.modules = append(in.modules, m)
+		inputs = append(inputs, string(text))
 	}
-	e.dir = filepath.Join(root, "controlplane", in.key())
+	text, err := json.Marshal(inputs)
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(text)
+	e.dir = filepath.Join(root, "controlplane", module+"-"+hex.EncodeToString(key[:8]))
 	return e, nil
-}
-
-// inputs identify the programs of an entry.
-type inputs struct {
-	modules  []module
-	platform string
-}
-
-// key names the entry. Equal inputs have equal keys. Each part is written with
-// its length, so that different inputs never have the same bytes.
-func (in inputs) key() string {
-	h := sha256.New()
-	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(b), b) }
-	part([]byte(in.platform))
-	for _, m := range in.modules {
-		part([]byte(m.goVersion))
-		part(m.mod)
-		part(m.sum)
-		for _, source := range m.sources {
-			part(source)
-		}
-		for _, f := range append(environment(), m.flags()...) {
-			part([]byte(f))
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
 // cacheRoot returns the directory of all entries.
@@ -91,45 +93,56 @@ func cacheRoot() (string, error) {
 	return filepath.Join(dir, "controllerkit"), nil
 }
 
-// path returns the path of a program in the entry.
-func (e *entry) path(p program) string { return filepath.Join(e.dir, p.name) }
-
-// lacks returns the programs of wanted that the entry does not have.
-func (e *entry) lacks(wanted []program) []program {
-	var missing []program
-	for _, p := range wanted {
-		if !executable(e.path(p)) {
-			missing = append(missing, p)
-		}
+// flags returns the arguments of go build for the programs of a module.
+// Kubernetes takes its version from linker flags; without them it calls itself
+// v0.0.0-master. etcd carries its version in its source.
+func flags(file string, mod []byte) []string {
+	ldflags := "-s -w"
+	kubernetesVersion := regexp.MustCompile(`(?m)^(?:require)?\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\d+\S*)`)
+	if match := kubernetesVersion.FindSubmatch(mod); match != nil {
+		const pkg = " -X k8s.io/component-base/version."
+		ldflags += fmt.Sprintf("%[1]sgitVersion=%s%[1]sgitMajor=%s%[1]sgitMinor=%s",
+			pkg, match[1], match[2], match[3])
 	}
-	return missing
+	flags := []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
+	if file != "go" {
+		flags = append(flags, "-modfile="+file+".mod")
+	}
+	return flags
 }
 
-// touch marks the entry as used. It fails in a read-only cache, which is not
-// pruned either.
-func (e *entry) touch() {
-	now := time.Now()
-	_ = os.Chtimes(e.dir, now, now)
+// environment is what a build needs beyond the caller's environment, and what
+// it must not inherit from it. GOFLAGS is set, not emptied: an empty one would
+// let the user's `go env -w GOFLAGS` in.
+func environment() []string {
+	return []string{
+		"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false",
+		"GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH,
+	}
 }
 
-// prune removes other entries that were not used for unusedAfter.
-func (e *entry) prune() error {
-	root := filepath.Dir(e.dir)
-	others, err := os.ReadDir(root)
+// provide returns the path of a program, which it builds if the entry lacks it.
+func (e *entry) provide(ctx context.Context, p program, log io.Writer) (string, error) {
+	path := filepath.Join(e.dir, p.name)
+	if executable(path) {
+		return path, nil
+	}
+	unlock, err := lock(ctx, e.dir+".lock")
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, other := range others {
-		info, err := other.Info()
-		if err != nil || !other.IsDir() || other.Name() == filepath.Base(e.dir) {
-			continue
-		}
-		if time.Since(info.ModTime()) < unusedAfter {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(root, other.Name())); err != nil {
-			return err
-		}
+	defer unlock()
+	if executable(path) { // another process has built it
+		return path, nil
 	}
-	return nil
+	const building = "control plane: building %s from source, which takes minutes, once; cached in %s\n"
+	_, _ = fmt.Fprintf(log, building, p.name, e.dir)
+	args := append([]string{"build"}, e.flags...)
+	if _, err := goCommand(ctx, e.source, append(args, "-o", path+".new", p.pkg)...); err != nil {
+		return "", err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	}
+	return path, nil
 }

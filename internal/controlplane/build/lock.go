@@ -14,10 +14,9 @@ import (
 )
 
 // lock creates and locks the file at path, and returns the function that
-// unlocks it. If another process holds the lock, it calls waiting first. The
-// kernel unlocks the file when the process dies. The file stays: if it were
-// removed, two processes could hold two locks of one name.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+// unlocks it. The kernel unlocks the file when the process dies. The file
+// stays: if it were removed, two processes could hold two locks of one name.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
@@ -25,7 +24,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	if err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	for first := true; ; first = false {
+	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
@@ -33,9 +32,6 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			_ = file.Close()
 			return nil, fmt.Errorf("build: lock %s: %w", path, err)
-		}
-		if first {
-			waiting()
 		}
 		select {
 		case <-ctx.Done():
