@@ -339,6 +339,11 @@ func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, e
 			return live, live.ref, live.end != "", nil
 		},
 		Job: func() (*batchv1.Job, error) {
+			if p.faults["build"] == "fails" {
+				delete(p.faults, "build")
+				p.say("build: fails")
+				return nil, errors.New("the Secret is absent")
+			}
 			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", o.UID)}}}
 			job.Spec.TTLSecondsAfterFinished = p.template
 			return job, nil

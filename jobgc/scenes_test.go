@@ -40,7 +40,8 @@ const maxSceneLines = 60
 //     fault, as in create=lost: waits, refused, denied, invalid, lost (it never
 //     arrives), unanswered (it is done), late (it is done at arrive),
 //     killed-before, killed-after. The requests are owner and job (reads),
-//     create, patch, delete, and write (of the status).
+//     create, patch, delete, and write (of the status). With build=fails the
+//     Job cannot be built.
 //   - continue: a request that waits goes on
 //   - sync: the caches of a replica: owner, jobs, or cache and events apart
 //   - crash: a replica starts again
