@@ -6,6 +6,7 @@
 package oracle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 // Oracle is a running process, for one goroutine.
@@ -65,31 +65,23 @@ func (o *Oracle) Ask(rollout []byte, settle bool) (v Verdict, err error) {
 	return v, err
 }
 
-// Row is a Rollout of the table of package rollout's own test of bad Rollouts.
-type Row struct {
-	Manifest []byte
-	Refused  bool // by Validate
+// Table is that of package rollout's own test of bad Rollouts.
+type Table struct {
+	Base json.RawMessage
+	Rows map[string]struct {
+		Patch   json.RawMessage // a merge patch of Base
+		Refused bool            // by Validate
+	}
 }
 
 // Golden reads the file that this test has written, in the module at root.
-func Golden(t *testing.T, root string) map[string]Row {
+func Golden(t *testing.T, root string) (table Table) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "rollout", "testdata", "badrollouts.golden.json"))
 	require.NoError(t, err)
-	var golden struct {
-		Base json.RawMessage
-		Rows map[string]struct {
-			Patch   json.RawMessage
-			Refused bool
-		}
-	}
-	require.NoError(t, json.Unmarshal(data, &golden))
-	require.NotEmpty(t, golden.Rows)
-	rows := map[string]Row{}
-	for name, row := range golden.Rows {
-		manifest, err := jsonpatch.MergePatch(golden.Base, row.Patch)
-		require.NoError(t, err)
-		rows[name] = Row{manifest, row.Refused}
-	}
-	return rows
+	var line bytes.Buffer // a question has no second one
+	require.NoError(t, json.Compact(&line, data))
+	require.NoError(t, json.Unmarshal(line.Bytes(), &table))
+	require.NotEmpty(t, table.Rows)
+	return table
 }

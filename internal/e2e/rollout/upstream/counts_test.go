@@ -51,26 +51,22 @@ func TestCounts_AreUpstreams(t *testing.T) {
 	for n := range int32(41) {
 		sizes = append(sizes, n)
 	}
-	cells := 0
 	for _, f := range fences {
 		for _, n := range sizes {
 			r := new(rollout.Rollout)
 			r.Spec.Replicas, r.Spec.Strategy.Canary = &n, &rollout.Canary{MaxSurge: f[0], MaxUnavailable: f[1]}
 			for weight := range int32(101) {
 				sameCounts(t, o, r, weight)
-				cells++
 			}
 		}
 	}
-	t.Logf("equal to upstream's in all of %d cells", cells)
-	require.Equal(t, 6*46*101, cells)
 }
 
 // TestCounts_WithTrafficRoutingAreUpstreams: with a router the weight is one of
 // traffic.
 func TestCounts_WithTrafficRoutingAreUpstreams(t *testing.T) {
 	t.Parallel()
-	o, cells := oracle.Start(t, program), 0
+	o := oracle.Start(t, program)
 	for _, most := range []int32{100, 7, 1000} {
 		for _, least := range []*int32{nil, new(int32(2)), new(int32(50))} {
 			for _, dynamic := range []bool{false, true} {
@@ -82,12 +78,9 @@ func TestCounts_WithTrafficRoutingAreUpstreams(t *testing.T) {
 					}
 					for weight := int32(0); weight <= most; weight += max(most/50, 1) {
 						sameCounts(t, o, r, weight)
-						cells++
 					}
 				}
 			}
 		}
 	}
-	t.Logf("equal to upstream's in all of %d cells", cells)
-	require.Equal(t, 3*2*8*(51+8+51), cells)
 }
