@@ -238,7 +238,7 @@ api: ## Rewrite the golden file of the exported API after a reviewed change
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
 	cd examples/agentrun && go generate ./...
-	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestRendered)$$' . -update
+	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestRendered|TestValues)$$' . -update
 	cd examples/controller-runtime && go generate ./...
 
 .PHONY: apidiff

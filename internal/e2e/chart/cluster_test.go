@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -85,12 +85,7 @@ func account(t *testing.T, kube kubernetes.Interface, namespace, name string) st
 }
 
 // eventually asks until it holds, for two minutes: the machine may be loaded.
-func eventually(t *testing.T, what string, holds wait.ConditionWithContextFunc) {
+func eventually(t *testing.T, what string, holds func(c *assert.CollectT)) {
 	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (ok bool, _ error) {
-		ok, last = holds(ctx)
-		return ok && last == nil, nil
-	})
-	require.NoError(t, err, "%s: %v", what, last)
+	require.EventuallyWithT(t, holds, 2*time.Minute, 50*time.Millisecond, what)
 }

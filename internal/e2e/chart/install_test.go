@@ -4,7 +4,6 @@
 package chart_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -43,14 +41,14 @@ func TestInstalledItWorks(t *testing.T) {
 	kubeconfig := account(t, stage.Kube, stage.Namespace, d.Spec.Template.Spec.ServiceAccountName)
 
 	first := startPod(t, program, kubeconfig, d, "first")
-	eventually(t, "the first replica leads", leads(first))
+	leads(t, "the first replica", first)
 	second := startPod(t, program, kubeconfig, d, "second") // ready, though it does not lead
 	succeeds(t, stage, "before")
-	both, err := leads(second)(t.Context())
+	n, err := second.Value(t.Context(), "controller_leader", nil)
 	require.NoError(t, err)
-	assert.False(t, both, "two lead")
+	assert.Zero(t, n, "two lead")
 	require.NoError(t, first.Stop())
-	eventually(t, "the second replica leads", leads(second))
+	leads(t, "the second replica", second)
 	succeeds(t, stage, "after")
 	require.NoError(t, second.Stop())
 	for _, p := range []*rig.Process{first, second} {
@@ -96,12 +94,14 @@ func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, na
 	return p
 }
 
-// leads says whether a replica shows that it leads.
-func leads(p *rig.Process) wait.ConditionWithContextFunc {
-	return func(ctx context.Context) (bool, error) {
-		n, err := p.Value(ctx, "controller_leader", nil)
-		return n == 1, err
-	}
+// leads waits until a replica shows that it leads.
+func leads(t *testing.T, name string, p *rig.Process) {
+	t.Helper()
+	eventually(t, name+" leads", func(c *assert.CollectT) {
+		n, err := p.Value(t.Context(), "controller_leader", nil)
+		require.NoError(c, err)
+		require.NotZero(c, n)
+	})
 }
 
 // succeeds makes a run and waits until it has succeeded.
@@ -109,8 +109,9 @@ func succeeds(t *testing.T, stage *play.Stage, name string) {
 	t.Helper()
 	_, err := stage.Runs.Create(t.Context(), play.NewRun(name), metav1.CreateOptions{})
 	require.NoError(t, err)
-	eventually(t, "run "+name+" has succeeded", func(ctx context.Context) (bool, error) {
-		run, err := stage.Runs.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && run.Status.Phase == v1alpha1.Succeeded, err
+	eventually(t, "run "+name+" has succeeded", func(c *assert.CollectT) {
+		run, err := stage.Runs.Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Equal(c, v1alpha1.Succeeded, run.Status.Phase)
 	})
 }

@@ -84,18 +84,25 @@ func TestPack_IsTheLibrarys(t *testing.T) {
 			"Two clusters stay two.", "keepLabels: [region, k8s_cluster]",
 			func(of *manifest.Target) { of.KeepLabels = []string{"region", "k8s_cluster"} },
 		},
+		"Alerts": {
+			"The values change an alert, or leave it out, as Target.Edit does.", `prometheusRule: {alerts: {ControllerRestarts: {enabled: false},
+  ControllerReconcileErrors: {threshold: 0.25, for: 2m}, ControllerNoLeader: {severity: page, labels: {team: agents}}}}`,
+			func(of *manifest.Target) { of.Edit = edit },
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := render(t, "{fullnameOverride: agents, metrics: {prometheusRule: {enabled: true}, "+tc.values+"}}")
+			all := render(t, "{fullnameOverride: agents, metrics: {"+tc.values+"}}", "--set=metrics.prometheusRule.enabled=true")
 			of := target()
 			of.Job = "agents"
 			of.Namespace = "ns"
 			tc.change(&of)
 			pack, err := manifest.New(of)
 			require.NoError(t, err)
-			assert.Equal(t, rules(t, pack.Rules()), all.one(t, "PrometheusRule/agents").Object["spec"], tc.reason)
+			var rules map[string]any
+			require.NoError(t, yaml.Unmarshal(pack.Rules(), &rules))
+			assert.Equal(t, rules, all.one(t, "PrometheusRule/agents").Object["spec"], tc.reason)
 			config := into[corev1.ConfigMap](t, all.one(t, "ConfigMap/agents-dashboard-agentrun"))
 			assert.Equal(t, "1", config.Labels["grafana_dashboard"], "Grafana's sidecar looks for it")
 			assert.Equal(t, map[string]string{pack.UID() + ".json": strings.TrimSpace(string(pack.Dashboard()))}, config.Data, tc.reason)
@@ -103,37 +110,17 @@ func TestPack_IsTheLibrarys(t *testing.T) {
 	}
 }
 
-func rules(t *testing.T, text []byte) (all map[string]any) {
-	t.Helper()
-	require.NoError(t, yaml.Unmarshal(text, &all))
-	return all
-}
-
-// TestAlerts_AreEditedAsInTheLibrary: the values change severity, labels,
-// threshold and duration of an alert, or leave it out, as Target.Edit does.
-//
-//req:shows O3
-func TestAlerts_AreEditedAsInTheLibrary(t *testing.T) {
-	rule := render(t, `{fullnameOverride: agents, metrics: {prometheusRule: {enabled: true, alerts: {
-  ControllerReconcileErrors: {threshold: 0.25, for: 2m}, ControllerNoLeader: {severity: page, labels: {team: agents}}, ControllerRestarts: {enabled: false}}}}}`)
-	of := target()
-	of.Job = "agents"
-	of.Namespace = "ns"
-	of.Edit = func(r *manifest.Rule) {
-		switch r.Name {
-		case "ControllerReconcileErrors":
-			r.Threshold = 0.25
-			r.For = 2 * time.Minute
-		case "ControllerNoLeader":
-			r.Severity = "page"
-			r.Labels = map[string]string{"team": "agents"}
-		case "ControllerRestarts":
-			r.Omit = true
-		}
+func edit(r *manifest.Rule) {
+	switch r.Name {
+	case "ControllerReconcileErrors":
+		r.Threshold = 0.25
+		r.For = 2 * time.Minute
+	case "ControllerNoLeader":
+		r.Severity = "page"
+		r.Labels = map[string]string{"team": "agents"}
+	case "ControllerRestarts":
+		r.Omit = true
 	}
-	pack, err := manifest.New(of)
-	require.NoError(t, err)
-	assert.Equal(t, rules(t, pack.Rules()), rule.one(t, "PrometheusRule/agents").Object["spec"])
 }
 
 // TestKeepLabels_AreThoseOfTheLibrary: the schema refuses a name where package
@@ -158,23 +145,6 @@ func TestKeepLabels_AreThoseOfTheLibrary(t *testing.T) {
 			require.ErrorContains(t, library, "Target.KeepLabels[0]")
 			assert.ErrorContains(t, chart, "/metrics/keepLabels/0")
 		})
-	}
-}
-
-// TestMonitorsNeedTheirCRDs: known to be missing, they are refused; without a
-// cluster they are rendered.
-//
-//req:shows O1
-func TestMonitorsNeedTheirCRDs(t *testing.T) {
-	for kind, api := range map[string]string{"serviceMonitor": monitorAPI, "prometheusRule": ruleAPI} {
-		values := "metrics: {" + kind + ": {enabled: true}}"
-		_, err := template(t, values)
-		require.NoError(t, err)
-		_, err = template(t, values, clusterAPIs()...)
-		require.ErrorContains(t, err, api)
-		require.ErrorContains(t, err, "metrics."+kind+".enabled")
-		_, err = template(t, values, append(clusterAPIs(), "--api-versions="+api)...)
-		require.NoError(t, err)
 	}
 }
 

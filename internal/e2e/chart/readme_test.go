@@ -24,9 +24,7 @@ import (
 
 func readChart(t *testing.T, name string) []byte {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(chartDir, name))
-	require.NoError(t, err)
-	return body
+	return readFile(t, filepath.Join(chartDir, name))
 }
 
 // whole are the maps that are one value: what Kubernetes has there is not the
