@@ -52,8 +52,8 @@ func TestOnIsConvertOfOff(t *testing.T) {
 					assertConverted(t, was, is, values)
 				case "HorizontalPodAutoscaler":
 					want := was.DeepCopy().Object
-					require.NoError(t, unstructured.SetNestedField(want, "argoproj.io/v1alpha1", "spec", "scaleTargetRef", "apiVersion"))
-					require.NoError(t, unstructured.SetNestedField(want, "Rollout", "spec", "scaleTargetRef", "kind"))
+					ref := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": was.GetName()}
+					require.NoError(t, unstructured.SetNestedMap(want, ref, "spec", "scaleTargetRef"))
 					assert.Equal(t, want, on.one(t, key).Object)
 				default:
 					assert.Equal(t, was.Object, on.one(t, key).Object, "no other object changes")

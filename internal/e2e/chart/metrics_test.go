@@ -85,15 +85,17 @@ func TestPack_IsTheLibrarys(t *testing.T) {
 			func(of *manifest.Target) { of.KeepLabels = []string{"region", "k8s_cluster"} },
 		},
 		"Alerts": {
-			"The values change an alert, or leave it out, as Target.Edit does.", `prometheusRule: {alerts: {ControllerRestarts: {enabled: false},
-  ControllerReconcileErrors: {threshold: 0.25, for: 2m}, ControllerNoLeader: {severity: page, labels: {team: agents}}}}`,
+			"The values change an alert, or leave it out, as Target.Edit does.", `prometheusRule: {alerts: {
+  ControllerReconcileErrors: {threshold: 0.25, for: 2m}, ControllerRestarts: {enabled: false},
+  ControllerNoLeader: {severity: page, labels: {team: agents}}}}`,
 			func(of *manifest.Target) { of.Edit = edit },
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := render(t, "{fullnameOverride: agents, metrics: {"+tc.values+"}}", "--set=metrics.prometheusRule.enabled=true")
+			values := "{fullnameOverride: agents, metrics: {" + tc.values + "}}"
+			all := render(t, values, "--set=metrics.prometheusRule.enabled=true")
 			of := target()
 			of.Job = "agents"
 			of.Namespace = "ns"

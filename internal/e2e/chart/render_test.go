@@ -53,10 +53,12 @@ func TestRendered(t *testing.T) {
 	dir := chartWithNotes(t)
 	for name, values := range ciFiles(t) {
 		t.Run(name, func(t *testing.T) {
-			lint, err := runHelm(t, "lint", chartDir, "--strict", kubeVersion, "--values="+valuesFile(t, values))
+			file := "--values=" + valuesFile(t, values)
+			lint, err := runHelm(t, "lint", chartDir, "--strict", kubeVersion, file)
 			require.NoError(t, err)
-			assert.NotRegexp(t, `\[WARNING\]|\[ERROR\]|Fail:`, lint, "lint shows what a template refuses as a mere information")
-			out, err := runHelm(t, "template", "r", dir, "--namespace=ns", kubeVersion, "--values="+valuesFile(t, values))
+			// What a template refuses is a mere information.
+			assert.NotRegexp(t, `\[WARNING\]|\[ERROR\]|Fail:`, lint)
+			out, err := runHelm(t, "template", "r", dir, "--namespace=ns", kubeVersion, file)
 			require.NoError(t, err)
 			before, dashboards, found := strings.Cut(out, "# Source: agentrun/templates/dashboards.yaml")
 			if found { // the dashboard has a separate test
@@ -76,15 +78,8 @@ func chartWithNotes(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(chartDir)))
 	require.NoError(t, os.Rename(filepath.Join(dir, "templates", "NOTES.txt"), filepath.Join(dir, "notes.txt")))
-	const show = `apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: notes
-data:
-  text: |
-{{ tpl (.Files.Get "notes.txt") . | trim | indent 4 }}
-`
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), []byte(show), 0o600))
+	show := readFile(t, filepath.Join("testdata", "notes.yaml"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), show, 0o600))
 	return dir
 }
 

@@ -73,7 +73,8 @@ func TestValues(t *testing.T) {
 // diff is what changes in which object, without the numbers of the lines.
 func diff(t *testing.T, before, after string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "diff", "--unified=1", "--show-function-line=^  name:", valuesFile(t, before), valuesFile(t, after))
+	cmd := exec.CommandContext(t.Context(), "diff", "--unified=1", "--show-function-line=^  name:",
+		valuesFile(t, before), valuesFile(t, after))
 	out, _ := cmd.Output() // its code says whether they differ
 	return regexp.MustCompile(`(?m)^(---|\+\+\+) .*\n|^@@ .* (@@)`).ReplaceAllString(string(out), "$2")
 }
@@ -88,8 +89,9 @@ func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
 			require.NoError(t, json.Unmarshal(row.Values, &m))
 			_, errs := settings.FromValues(m)
 			assert.Equal(t, row.Good, len(errs) == 0, "%s %v", row.Reason, errs)
-			for _, values := range []string{`{"progressiveDelivery": %s}`, `{"controllers": {"progressiveDelivery": %s}}`} {
-				_, err := template(t, fmt.Sprintf(values, row.Values))
+			global := fmt.Sprintf(`{"progressiveDelivery": %s}`, row.Values)
+			for _, values := range []string{global, `{"controllers": ` + global + `}`} {
+				_, err := template(t, values)
 				assert.Equal(t, row.Good, err == nil, "%s %v", row.Reason, err)
 			}
 		})

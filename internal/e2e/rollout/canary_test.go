@@ -39,7 +39,9 @@ func TestCanary_PausesAndIsPromoted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	steps := []rollout.Step{
-		rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(60), rollout.PauseManual(), rollout.SetWeight(80), rollout.PauseManual(),
+		rollout.SetWeight(20), rollout.PauseManual(),
+		rollout.SetWeight(60), rollout.PauseManual(),
+		rollout.SetWeight(80), rollout.PauseManual(),
 	}
 	s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
 	require.Nil(t, live.PromotePatch(s.get("web"), false), "there is nothing to promote")

@@ -36,23 +36,24 @@ func documented() ([]rbacv1.PolicyRule, error) {
 // follow runs a plan as one who has the documented rights, and no other.
 func (s *stage) follow(runbook string) {
 	s.Helper()
-	if s.planner == "" {
-		s.planner = s.newPlanner()
-	}
-	s.shAs(s.planner, runbook)
+	s.shAs(s.asPlanner(), runbook)
 }
 
-func (s *stage) newPlanner() (kubeconfig string) {
+// asPlanner is the kubeconfig of one who follows plans.
+func (s *stage) asPlanner() string {
 	s.Helper()
+	if s.planner != "" {
+		return s.planner
+	}
 	rules, err := documented()
 	require.NoError(s, err)
 	name := s.namespace + ":planner"
 	require.NoError(s, rbac.Grant(s.Context(), s.kube, s.namespace, planners, name, rules...))
 	config, err := plane.User(name, planners)
 	require.NoError(s, err)
-	kubeconfig = filepath.Join(s.TempDir(), "planner.kubeconfig")
-	require.NoError(s, controlplane.WriteKubeconfig(kubeconfig, config))
-	return kubeconfig
+	s.planner = filepath.Join(s.TempDir(), "planner.kubeconfig")
+	require.NoError(s, controlplane.WriteKubeconfig(s.planner, config))
+	return s.planner
 }
 
 // notNeeded are the documented rights that no plan of this run made use of, by
@@ -110,12 +111,10 @@ func (s *stage) finalizer(kind, list string) {
 // gone.
 func (s *stage) waitsForDeletion(kind, script string) {
 	s.Helper()
-	if s.planner == "" {
-		s.planner = s.newPlanner()
-	}
+	planner := s.asPlanner()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := s.try(s.planner, script)
+		_, err := s.try(planner, script)
 		ended <- err
 	}()
 	s.eventually("the plan watches the "+kind, func(c *assert.CollectT) {

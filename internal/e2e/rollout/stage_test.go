@@ -39,7 +39,7 @@ type stage struct {
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
 	templates dynamic.ResourceInterface // core/v1 PodTemplates
-	planner   string                    // the kubeconfig of one who follows plans, once there is one
+	planner   string                    // see asPlanner
 }
 
 func newStage(t *testing.T) *stage {
