@@ -26,13 +26,6 @@ func TestTheTopIsFixed(t *testing.T) {
 		"the top folders are fixed; put what users read under examples, and the rest under internal")
 }
 
-func TestEveryGoFileNamesItsLicence(t *testing.T) {
-	const header = "// Copyright The controllerkit Authors.\n// SPDX-License-Identifier: Apache-2.0\n"
-	for name, body := range tracked(t, "*.go") {
-		assert.Contains(t, string(body[:min(len(body), 400)]), header, "%s: begin the file with the two lines of the licence", name)
-	}
-}
-
 func TestNoFileIsTooLongToRead(t *testing.T) {
 	const most = 400
 	for name, body := range tracked(t, "*.go") {

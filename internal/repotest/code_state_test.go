@@ -41,29 +41,18 @@ func parse(t *testing.T, p pkg) parsed {
 	return out
 }
 
-// TestNothingIsKeptOrLeftRunning: a package has no state, and its goroutines
-// end with the call that started them. Linters refuse init (gochecknoinits) and
-// panic (forbidigo), but gochecknoglobals allows a regexp.
-func TestNothingIsKeptOrLeftRunning(t *testing.T) {
+// TestNothingIsLeftRunning: the goroutines of a package end with the call that
+// started them. Linters refuse state (gochecknoglobals), init (gochecknoinits)
+// and panic (forbidigo).
+func TestNothingIsLeftRunning(t *testing.T) {
 	for _, p := range public(t) {
 		src := parse(t, p)
 		for _, f := range src.code {
 			for _, d := range f.Decls {
-				src.calm(t, d)
+				if function, ok := d.(*ast.FuncDecl); ok {
+					src.waits(t, function)
+				}
 			}
-		}
-	}
-}
-
-func (p parsed) calm(t *testing.T, d ast.Decl) {
-	t.Helper()
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: a Must function panics; return an error", p.where(d))
-		p.waits(t, d)
-	case *ast.GenDecl:
-		if d.Tok == token.VAR && !isFile(d) {
-			p.keepsNothing(t, d)
 		}
 	}
 }
@@ -86,39 +75,6 @@ func (p parsed) waits(t *testing.T, d *ast.FuncDecl) {
 		}
 		return true
 	})
-}
-
-// keepsNothing checks that each variable is an error or a constant.
-func (p parsed) keepsNothing(t *testing.T, d *ast.GenDecl) {
-	t.Helper()
-	for _, s := range d.Specs {
-		if isOnce(s.(*ast.ValueSpec)) {
-			continue
-		}
-		for _, name := range s.(*ast.ValueSpec).Names {
-			assert.True(t, strings.HasPrefix(name.Name, "Err") || name.Name == "_", "%s: var %s: a package keeps no state", p.where(s), name.Name)
-		}
-	}
-}
-
-// isFile reports whether a variable is a file of the package: a constant that
-// Go embeds.
-func isFile(d *ast.GenDecl) bool {
-	return d.Doc != nil && strings.HasPrefix(d.Doc.List[0].Text, "//go:embed ")
-}
-
-// isOnce reports whether a variable is a constant that takes time to make, such
-// as a table of regular expressions: its function has no input.
-func isOnce(s *ast.ValueSpec) bool {
-	if len(s.Values) != 1 {
-		return false
-	}
-	call, ok := s.Values[0].(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	f, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && f.Sel.Name == "OnceValue"
 }
 
 // isTest reports whether the function is a part of a test: an Example has no
