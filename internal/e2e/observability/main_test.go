@@ -4,8 +4,8 @@
 // Package observability_test checks the example on a real Prometheus and an
 // OTLP receiver.
 //
-// Only this suite proves that its metrics, its exports, its logs, the dashboard
-// and the rules match one another.
+// Only this suite proves that its metrics, its exports and its logs match one
+// another.
 //
 // The suite needs Linux.
 package observability_test

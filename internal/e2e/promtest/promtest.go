@@ -11,9 +11,6 @@
 // if apt has no package lists yet.
 //
 // Start runs a Prometheus on the loopback address for a test.
-//
-// Only this suite proves that the packages of old and of new Debian unpack.
-// The suite needs Linux.
 package promtest
 
 import (
