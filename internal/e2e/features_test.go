@@ -6,13 +6,12 @@ package e2e_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,37 +47,6 @@ func TestSpec(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, events, "A cancelled run is not a failure.")
 	})
-	t.Run("CancelBeforeTheStartMakesNoJob", func(t *testing.T) {
-		t.Parallel()
-		run := create(t, stage, "stillborn", func(spec *v1alpha1.AgentRunSpec) { spec.Cancel = true })
-		run = reached(t, stage, run, v1alpha1.Cancelled)
-		assert.Nil(t, run.Status.JobRef)
-		assert.Nil(t, run.Status.StartedAt)
-	})
-	t.Run("CancelAfterTheEndChangesNothingButTheGeneration", func(t *testing.T) {
-		t.Parallel()
-		run := create(t, stage, "too-late", nil)
-		run = reached(t, stage, run, v1alpha1.Succeeded)
-		require.NoError(t, suite.PatchSpec(t.Context(), stage, run.Name, map[string]any{"cancel": true}))
-		suite.Eventually(t, "the generation is observed", func(ctx context.Context) bool {
-			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
-			return err == nil && now.Status.ObservedGeneration == now.Generation && now.Generation > run.Generation &&
-				now.Status.Phase == v1alpha1.Succeeded && now.Status.FinishedAt.Equal(run.Status.FinishedAt)
-		})
-	})
-	t.Run("TheJobStaysForTheTTLCountedFromItsRelease", func(t *testing.T) {
-		t.Parallel()
-		run := reached(t, stage, create(t, stage, "ttl", nil), v1alpha1.Succeeded)
-		var job *batchv1.Job
-		suite.Eventually(t, "the TTL is set", func(ctx context.Context) bool {
-			var err error
-			job, err = stage.Kube.BatchV1().Jobs(stage.Namespace).Get(ctx, run.Status.JobRef.Name, metav1.GetOptions{})
-			return err == nil && *job.Spec.TTLSecondsAfterFinished < 3600
-		})
-		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(300))
-		since := time.Since(job.Status.CompletionTime.Time) // until the release, at most
-		assert.LessOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(300+since/time.Second+2))
-	})
 	t.Run("TheLogAndTheGaugesShowHowLongThingsStay", func(t *testing.T) {
 		t.Parallel()
 		var said []line
@@ -111,6 +79,13 @@ func TestSpec(t *testing.T) {
 		run = reached(t, stage, run, v1alpha1.Failed)
 		assert.Equal(t, "InvalidSpec", run.Status.Reason)
 		assert.Contains(t, run.Status.Message, "spec.template.annotations", "the message names the field")
+	})
+	t.Run("ASpecOfMoreThanAMegabyteEndsTheRun", func(t *testing.T) { // etcd has room for a short status
+		t.Parallel()
+		run := create(t, stage, "large", func(spec *v1alpha1.AgentRunSpec) { spec.Args = []string{strings.Repeat("a", 1_500_000)} })
+		run = reached(t, stage, run, v1alpha1.Failed)
+		assert.Equal(t, "InvalidSpec", run.Status.Reason)
+		assert.Nil(t, run.Status.JobRef)
 	})
 	for name, set := range map[string]func(*v1alpha1.AgentRunSpec){
 		"secretRef.name": func(spec *v1alpha1.AgentRunSpec) {
