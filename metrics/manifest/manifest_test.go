@@ -5,9 +5,11 @@ package manifest_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -167,4 +169,30 @@ func TestEqualTargetsGiveEqualBytes(t *testing.T) {
 // long.
 func TestTheConfigMapCanBeApplied(t *testing.T) {
 	assert.Less(t, len(newPack(t, manifest.Target{}).DashboardConfigMap()), 200<<10)
+}
+
+// TestPanels_StepByTheInterval: Grafana's $__rate_interval is at least four
+// minimum steps of the panel, and a rate needs two scrapes. Without a minimum
+// step it assumes a scrape every 15 seconds.
+//
+//req:shows O3
+func TestPanels_StepByTheInterval(t *testing.T) {
+	for step, interval := range map[string]time.Duration{
+		"30s":  0,
+		"15s":  15 * time.Second,
+		"120s": 2 * time.Minute,
+	} {
+		var dashboard struct {
+			Panels []struct {
+				Title   string
+				Targets []struct{ Interval string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(newPack(t, manifest.Target{Interval: interval}).Dashboard(), &dashboard))
+		for _, panel := range dashboard.Panels {
+			for _, target := range panel.Targets {
+				assert.Equal(t, step, target.Interval, panel.Title)
+			}
+		}
+	}
 }

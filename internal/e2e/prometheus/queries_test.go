@@ -5,7 +5,6 @@ package prometheus_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/manifest"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
@@ -91,34 +89,6 @@ func runbookQueries(t *testing.T) map[string]string {
 	}
 	require.Greater(t, len(all), 20)
 	return all
-}
-
-// TestPanels_StepByTheInterval: Grafana's $__rate_interval is at least four
-// minimum steps of the panel, and a rate needs two scrapes. Without a minimum
-// step it assumes a scrape every 15 seconds.
-//
-//req:shows O3
-func TestPanels_StepByTheInterval(t *testing.T) {
-	for step, interval := range map[string]time.Duration{
-		"30s":  0,
-		"15s":  15 * time.Second,
-		"120s": 2 * time.Minute,
-	} {
-		p, err := manifest.New(manifest.Target{Name: "agentrun", Interval: interval})
-		require.NoError(t, err)
-		var dashboard struct {
-			Panels []struct {
-				Title   string
-				Targets []struct{ Interval string }
-			}
-		}
-		require.NoError(t, json.Unmarshal(p.Dashboard(), &dashboard))
-		for _, panel := range dashboard.Panels {
-			for _, target := range panel.Targets {
-				assert.Equal(t, step, target.Interval, panel.Title)
-			}
-		}
-	}
 }
 
 // underLoad returns the endpoint of a controller that uses every instrument
