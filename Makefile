@@ -148,7 +148,7 @@ e2e-chaos: ## Run all faults under load, and the role without each of its verbs;
 
 .PHONY: faults
 faults: controlplane ## Break the network, the servers and the cluster, each on its own; writes internal/docs/faults.md
-	@cd internal/e2e && $(GOTEST) -count=1 -timeout 90m ./chaos -skip 'Killed|Soak|Verb' \
+	@cd internal/e2e && $(GOTEST) -count=1 -timeout 90m ./chaos -skip 'Soak|Verb' \
 		-table "$(CURDIR)/internal/docs/faults.md"
 
 .PHONY: sieve
@@ -167,11 +167,6 @@ exhaust: ## Visit every state of the small worlds of jobgc and status, with larg
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first
 	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) \
 		go test -count=1 -timeout 120m -v -run '^TestTenThousandSchedules$$' ./jobgc
-
-.PHONY: e2e-kills
-e2e-kills: ## Kill the controller at 200 (KILLS=n) random points of its work under load; SEED=n repeats them
-	@cd internal/e2e && go test -race -count=1 -timeout 120m -v -run '^TestTheControllerIsKilled$$' ./chaos \
-		-kills $(or $(KILLS),200) -seed $(or $(SEED),0)
 
 .PHONY: stability
 stability: ## Repeat make race and make e2e until 20 (N=n) runs of each in a row passed; WHAT=race repeats one of them

@@ -5,20 +5,15 @@ package chaos_test
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -101,35 +96,4 @@ func TestTheSecretIsRotated(t *testing.T) {
 	require.NoError(t, w.load(ctx, last+1, more, 0))
 	w.holds(ctx, t, more+1)
 	w.assertSays(t, "injected", "Reconcile failed")
-}
-
-// TestTheSecretIsMaskedAfterARestart: the run already has its Job, so the new
-// process does not read the Secret before an error quotes it.
-//
-//req:shows E5
-func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
-	t.Parallel()
-	ctx, w, between := behindProxy(t)
-	run := newRun(6)
-	run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Never
-	run, err := suite.Create(ctx, w.Stage, run)
-	require.NoError(t, err)
-	w.until(ctx, run, func(s suite.Seen) bool { return s.Phase == v1alpha1.Running })
-	require.NoError(t, w.process.Kill())
-	between.deny("patch jobs", func() string { return "env AGENT_SECRET=" + firstSecret })
-	w.start(t, between.config)
-	require.NoError(t, suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"suspend": true}))
-	const masked = "AGENT_SECRET=[redacted]"
-	suite.Eventually(t, "the condition reports it, masked", func(ctx context.Context) bool {
-		now, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
-		return err == nil && strings.Contains(now.Status.Message, masked)
-	})
-	suite.Eventually(t, "an Event reports it, masked", func(ctx context.Context) bool {
-		events, err := w.Events(ctx, run.Name)
-		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
-	})
-	w.assertSays(t, "Reconcile failed", masked)
-	breaches, _ := w.recorder.Breaches()
-	assert.Empty(t, breaches)
-	w.silent(ctx, t)
 }

@@ -30,13 +30,8 @@ import (
 // full selects the full set.
 var full = flag.Bool("full", false, "run the full set, which takes minutes")
 
-// For TestTheControllerIsKilled: the number of kills, and the seed of their
-// points. For TestSoak: the number of runs.
-var (
-	kills = flag.Int("kills", 0, "how often to kill the controller; 0 means 200 in the full set, 10 in the short one")
-	seed  = flag.Uint64("seed", 0, "the seed of the points; 0 means a new one, which is printed")
-	count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
-)
+// count is the number of runs of TestSoak.
+var count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
 
 // tableFile is where the faults and what they cost are written.
 var tableFile = flag.String("table", "", "write a table of the faults to this Markdown file, each fault of the network on its own")

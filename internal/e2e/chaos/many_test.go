@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
@@ -27,11 +30,10 @@ func TestManyRunsAtOnce(t *testing.T) {
 	w.start(t, w.config)
 	w.ready(ctx, t)
 	began := time.Now()
-	finish := keepBusy(t, 8, func(i int) bool { return i < n-3 }, func(i int) error {
+	workqueue.ParallelizeUntil(ctx, 8, n-3, func(i int) {
 		_, err := suite.Create(ctx, w.Stage, newRun(i+3))
-		return err
+		assert.NoError(t, err)
 	})
-	finish()
 	created := time.Since(began)
 	for {
 		_, ended, _ := w.recorder.Count()

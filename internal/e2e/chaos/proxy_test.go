@@ -38,11 +38,9 @@ type proxy struct {
 	config *rest.Config // for the controller
 
 	mu      sync.Mutex
-	planned *fault // or nil
 	watches map[*http.Request]context.CancelFunc
 	faults  int            // percentage of failing requests
-	says    func() string  // the message of the failures
-	only    string         // the kind that fails, always with a 403; "" for all kinds
+	says    string         // the message of the failures
 	counts  map[string]int // by kind
 	acts    *behavior      // or nil
 }
@@ -104,10 +102,6 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 		return // the client is gone
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if t := p.caught(r); t != nil {
-		t.serve(through, w, r)
-		return
-	}
 	if p.misbehave(through, w, r) {
 		return
 	}
@@ -135,13 +129,10 @@ func (p *proxy) chooseFault(r *http.Request, watch bool) (answer *metav1.Status,
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts["requests"]++
-	if rand.IntN(100) >= p.faults || p.only != "" && p.only != kindOf(r) {
+	if rand.IntN(100) >= p.faults {
 		return nil, false
 	}
-	says := "injected: admission webhook denied the request: " + p.says()
-	if p.only != "" {
-		return &apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(says)).ErrStatus, false
-	}
+	says := "injected: admission webhook denied the request: " + p.says
 	broken := apierrors.NewInternalError(errors.New(says))
 	kinds := []*apierrors.StatusError{broken, apierrors.NewTooManyRequests(says, 1), apierrors.NewServiceUnavailable(says)}
 	if r.Method != http.MethodGet {
@@ -186,14 +177,7 @@ func (p *proxy) cut() {
 func (p *proxy) fail(percent int, says string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.faults, p.says, p.only = percent, func() string { return says }, ""
-}
-
-// deny lets all requests of a kind fail, each with a new message.
-func (p *proxy) deny(kind string, says func() string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faults, p.says, p.only = 100, says, kind
+	p.faults, p.says = percent, says
 }
 
 // did returns the number of handled requests of a kind.

@@ -7,10 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/assert"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,9 +84,7 @@ var steps = []step{
 		name: "resumed",
 		spec: func(s *v1alpha1.AgentRunSpec) { s.Suspend = true },
 		user: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error {
-			patient, cancel := context.WithTimeout(ctx, w.patience)
-			defer cancel()
-			w.until(patient, run, func(s suite.Seen) bool { return s.Reason == "Suspended" })
+			w.until(ctx, run, func(s suite.Seen) bool { return s.Reason == "Suspended" })
 			return suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"suspend": false})
 		},
 		ends: []string{"Succeeded JobSucceeded Complete"},
@@ -137,7 +132,6 @@ func hasEvent(is func(corev1.Event) bool) func(context.Context, *world, *v1alpha
 // has ended.
 func (w *world) play(ctx context.Context, s step, name string) (*v1alpha1.AgentRun, error) {
 	run := play.NewRun(name)
-	run.Labels = map[string]string{"step": s.name}
 	if s.spec != nil {
 		s.spec(&run.Spec)
 	}
@@ -165,16 +159,4 @@ func (w *world) ended(ctx context.Context, run *v1alpha1.AgentRun) error {
 		return fmt.Errorf("run %s has not ended: %w", run.Name, err)
 	}
 	return nil
-}
-
-// assertTrue checks that a run ended as its step says and as its Job ended,
-// which the recorder saw.
-func (w *world) assertTrue(t *testing.T, run *v1alpha1.AgentRun) {
-	t.Helper()
-	st, end := run.Status, w.recorder.Run(run.UID).End
-	told := fmt.Sprintf("run %s (%s): %s %s %s; its Job ended as %q", run.Name, run.Labels["step"], st.Phase, st.Reason, st.Message, end)
-	s := steps[slices.IndexFunc(steps, func(s step) bool { return s.name == run.Labels["step"] })]
-	assert.Contains(t, s.ends, fmt.Sprintf("%s %s %s", st.Phase, st.Reason, end), told)
-	assert.Equal(t, s.name != refused, st.StartedAt != nil, told)
-	suite.AssertEnded(t, run)
 }

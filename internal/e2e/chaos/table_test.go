@@ -102,8 +102,8 @@ WorkflowJobMissing, *contract* are versions of an object that break a rule of th
 hold the value of the Secret. The log is of the whole test. Memory is what the process holds before the fault and in the
 end. Goroutines are those in the end, and of a fresh controller.
 
-Elsewhere: refusals of a megabyte, in internal/e2e; kills at each request, in internal/e2e/chaos; 10,000 runs, in
-make e2e-soak.
+Elsewhere: refusals of a megabyte, in internal/e2e; kills before and after each write, in [sieve.md](sieve.md); 10,000
+runs while the API server and the controller are killed, in make e2e-soak.
 
 | fault | runs | lost | doubled | missing | contract | secrets | log, KiB a minute | memory, MiB | goroutines |
 |---|---|---|---|---|---|---|---|---|---|

@@ -52,17 +52,16 @@ type world struct {
 	config   *rest.Config // of the user
 	recorder *suite.Recorder
 	process  *rig.Process
-	args     []string      // of the process
-	starts   []time.Time   // of the processes after the first
-	before   reading       // when the controller was ready
-	reason   string        // of a fault whose test does not say it in its name
-	patience time.Duration // how long a user waits until a run is suspended
+	args     []string    // of the process
+	starts   []time.Time // of the processes after the first
+	before   reading     // when the controller was ready
+	reason   string      // of a fault whose test does not say it in its name
 }
 
 // newWorld creates a namespace named after the test. No controller runs yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Stage: plane.NewStage(t), patience: time.Minute}
+	w := &world{Stage: plane.NewStage(t)}
 	w.user = w.Namespace
 	var err error
 	w.config, err = plane.User(w.user)

@@ -65,8 +65,9 @@ func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
 }
 
 // TestAgentRunsWithHolds: the controller releases the Job of a deleted run,
-// also if the garbage collector waits for the Job. Suite chaos kills a
-// controller with holds while runs end, are cancelled and lose their Job.
+// also if the garbage collector waits for the Job. TestSoak of suite chaos
+// kills a controller with holds, and suite sieve of internal/bench kills it
+// before and after each write.
 //
 //req:shows J4
 func TestAgentRunsWithHolds(t *testing.T) {
