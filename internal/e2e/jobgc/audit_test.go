@@ -72,8 +72,8 @@ func TestRequestsOfANormalRun(t *testing.T) {
 	}
 }
 
-// playRuns starts the example with a TTL of its Jobs, plays runs until there are
-// as many, each with a number of patches of its Job, and ends the example.
+// playRuns starts the example with a TTL of its Jobs, plays runs until there
+// are as many, each with a number of patches of its Job, and ends the example.
 func (s *stage) playRuns(t *testing.T, ttl string, first, until, patches int) {
 	t.Helper()
 	p := plane.Start(t, s.Stage, suite.Controller{Env: []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + ttl}})
