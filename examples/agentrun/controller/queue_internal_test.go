@@ -78,3 +78,25 @@ func TestQueue_RunsThatHaveAJobGoFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestAWriteOfTheStatusCausesNoAttempt: the error of a run may have another
+// text at each attempt, and its write must not begin the next one.
+//
+//req:shows E2
+func TestAWriteOfTheStatusCausesNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newServer().controller(t)
+		before, _ := newStarted("nightly", nil)
+		before.Generation, before.ResourceVersion = 1, "1"
+		after := before.DeepCopy()
+		after.ResourceVersion = "2"
+		setDegraded(after, "Forbidden", "come back in 3599s", time.Now())
+		c.runChanged(before, after)
+		assert.Zero(t, c.queue.Len())
+
+		after.Generation++
+		c.runChanged(before, after)
+		assert.Equal(t, 1, c.queue.Len(), "a new spec does")
+		c.queue.ShutDown()
+	})
+}
