@@ -5,7 +5,6 @@ package bench
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,36 +12,34 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"testing"
 	"time"
 )
 
 // Main is the main function of a group, which runs in the folder of the group.
 // It measures, logs its progress to stderr, and writes results.json and the
-// page RESULTS.md. It exits with 1 if a gate fails.
+// page RESULTS.md. It exits with 1 if a gate fails. It runs as a test, because
+// virtual time exists only there.
 func Main(g Group) {
 	rounds := flag.Int("rounds", 31, "measurements of each subject, at least 8")
 	only := flag.String("only", "", "print the measures whose names contain this, and write no files")
-	flag.Parse()
-	report, err := g.run(context.Background(), max(*rounds, 8), *only)
-	if g.End != nil {
-		err = errors.Join(err, g.End())
-	}
-	switch {
-	case err != nil:
-	case *only != "":
-		fmt.Fprint(os.Stdout, report.section())
-	default:
-		err = report.write()
-	}
-	err = errors.Join(err, failed(report.Rows))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, g.Package+":", err)
-		os.Exit(1)
-	}
+	every := func(string, string) (bool, error) { return true, nil }
+	testing.Main(every, []testing.InternalTest{{Name: g.Package, F: func(t *testing.T) {
+		t.Helper()
+		report, err := g.run(t, max(*rounds, 8), *only)
+		if err == nil {
+			err = report.write(*only != "")
+		}
+		err = errors.Join(err, failed(report.Rows))
+		if err != nil {
+			t.Error(err)
+		}
+	}}}, nil, nil)
 }
 
-func (g Group) run(ctx context.Context, rounds int, only string) (report Report, err error) {
-	measures, err := g.Measures(ctx)
+func (g Group) run(t *testing.T, rounds int, only string) (report Report, err error) {
+	t.Helper()
+	measures, err := g.Measures(t)
 	if err != nil {
 		return report, err
 	}
@@ -53,7 +50,7 @@ func (g Group) run(ctx context.Context, rounds int, only string) (report Report,
 		}
 		began := time.Now()
 		fmt.Fprintf(os.Stderr, "%s %d/%d: %s ...", g.Package, i+1, len(measures), m.Name)
-		samples, err := m.run(rounds)
+		samples, figures, err := m.run(rounds)
 		if err != nil {
 			return report, err
 		}
@@ -62,9 +59,7 @@ func (g Group) run(ctx context.Context, rounds int, only string) (report Report,
 			return report, err
 		}
 		report.Rows = append(report.Rows, rows...)
-		for _, s := range samples {
-			report.Figures = append(report.Figures, s.Figures...)
-		}
+		report.Figures = append(report.Figures, figures...)
 		fmt.Fprintf(os.Stderr, " %.1fs\n", time.Since(began).Seconds())
 	}
 	report.About = g.about(rounds, time.Since(start))
@@ -80,7 +75,7 @@ func (g Group) about(rounds int, took time.Duration) []string {
 	peers := "Peers: " + cmp.Or(strings.Join(g.versions(), ", "), "none") + "."
 	lines := []string{machine, peers}
 	if g.Remark != "" {
-		lines = append(lines, strings.Split(g.Remark, "\n")...)
+		lines = append(lines, strings.Split(strings.TrimSpace(g.Remark), "\n")...)
 	}
 	return lines
 }

@@ -3,7 +3,7 @@
 
 package bench
 
-import "context"
+import "testing"
 
 // The units of a timed measure.
 const (
@@ -19,14 +19,12 @@ type Group struct {
 	Package string
 	// Peers are the modules of the peers, by their names in the table.
 	Peers []Peer
-	// Measures returns the measures, which run in this order.
-	Measures func(context.Context) ([]Measure, error)
+	// Measures returns the measures, which run in this order in the test.
+	Measures func(*testing.T) ([]Measure, error)
 	// Note says how it is measured. Empty means by medians of rounds.
 	Note string
 	// Remark is for readers of the table, in lines. It may be empty.
 	Remark string
-	// End, if set, is called after the measures, also after a failure.
-	End func() error
 }
 
 // Peer is the path of a peer's module; std is Go's standard library.
@@ -36,16 +34,27 @@ type Peer struct{ Name, Module string }
 type Measure struct {
 	// Name describes the job in a few words.
 	Name string
-	// Unit is the unit of Subject.Count. It is empty for a timed job.
-	Unit string
-	// Rounds is how often each subject runs. Zero means the number on the
-	// command line for a timed job, and once for a counted one.
+	// Counts are the numbers of a job that is not timed.
+	Counts []Count
+	// Rounds is how often each subject of a job that is not timed runs. Zero
+	// means once.
 	Rounds int
 	// Ours and the Peers do the same work. Ours is the library.
 	Ours  Subject
 	Peers []Subject
-	// Gates are the limits. A row without one only reports its numbers.
+	// Gates are the limits of a timed job. A row without one only reports its
+	// numbers.
 	Gates []Gate
+}
+
+// Count is one number of a job that is not timed.
+type Count struct {
+	// Unit of the number.
+	Unit string
+	// What is added to the name of the measure. It may be empty.
+	What string
+	// Limit on the library's number, as in [Gate]. It may be empty.
+	Limit string
 }
 
 // Subject does a job in one way.
@@ -60,9 +69,9 @@ type Subject struct {
 	// Requests returns the number of requests to the API server so far. It is
 	// nil if the job sends none.
 	Requests func() int64
-	// Count replaces Do: it does the job once and returns a number in
-	// Measure.Unit.
-	Count func() (float64, error)
+	// Count replaces Do: it does the job once and returns the numbers of
+	// Measure.Counts.
+	Count func() ([]float64, error)
 }
 
 // Gate is a limit of one row of the table, such as "<= 20" for the library's

@@ -5,11 +5,14 @@ package bench
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"text/template"
 )
 
 // Report is what a group measured last. It is in results.json in the folder of
@@ -31,8 +34,14 @@ func Read(folder string) (r Report, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// write writes the file in the working directory and the page above it.
-func (r Report) write() error {
+// write writes the file in the working directory and the page above it. A part
+// of a report is only printed.
+func (r Report) write(isPart bool) error {
+	if isPart {
+		text, err := render("section", r)
+		fmt.Fprint(os.Stdout, text)
+		return err
+	}
 	text, err := Encode(r)
 	if err != nil {
 		return err
@@ -58,19 +67,10 @@ func Encode(v any) ([]byte, error) {
 	return bytes.ReplaceAll(b.Bytes(), []byte("},{"), []byte("},\n{")), err
 }
 
-// preface is the head of RESULTS.md.
-const preface = "# controllerkit and its peers\n\n" +
-	"Measured by `make bench` (one package: `make bench GROUP=status`), which writes this page, " +
-	"and the same rows to results.json\n" +
-	"in the folder of each group. The library and its peers are measured alternately in one process. " +
-	"Times are medians of CPU time\n" +
-	"without the garbage collector's; the bytes show its share. " +
-	"On another machine the ratios stay closer to these than the times.\n" +
-	"Allocations, bytes and requests are exact counts. A ratio of 0.1x is a tenth of the peer's number. " +
-	"The ratio of a time is the\n" +
-	"median of the ratios of all rounds, because a machine may change its speed between two rounds. " +
-	"The command fails if a gate fails.\n" +
-	"The folder of each group has the code of its peers, and the reasons for it.\n"
+// pages has the templates of RESULTS.md and of the section of a group.
+//
+//go:embed results.tmpl
+var pages string
 
 // page returns RESULTS.md, from the reports below dir.
 func page(dir string) (string, error) {
@@ -78,44 +78,48 @@ func page(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var all strings.Builder
-	all.WriteString(preface)
+	type section struct {
+		Group string
+		Report
+	}
+	var all []section
 	for _, file := range files { // sorted
 		group := filepath.Dir(file)
 		r, err := Read(group)
 		if err != nil {
 			return "", err
 		}
-		all.WriteString("\n## " + filepath.Base(group) + "\n\n" + r.section())
+		all = append(all, section{filepath.Base(group), r})
 	}
-	return all.String(), nil
+	return render("page", all)
 }
 
-// section returns the report as Markdown. It does not repeat what the line
-// above says.
-func (r Report) section() string {
+func render(name string, data any) (string, error) {
 	var b strings.Builder
-	for _, line := range r.About {
-		b.WriteString(line + "\n")
+	t, err := template.New("").Parse(pages)
+	if err != nil {
+		return "", err
 	}
-	b.WriteString("\n| measure | unit | controllerkit | peer | peer's | ratio | gate | |\n" +
-		"|---|---|---:|---|---:|---:|---|---|\n")
-	var last Row
-	for _, row := range r.Rows {
-		shown := row
-		if row.Measure == last.Measure {
-			shown.Measure = ""
-			if row.Unit == last.Unit {
-				shown.Unit, shown.Ours = "", ""
-			}
-		}
-		last = row
+	err = t.ExecuteTemplate(&b, name, data)
+	return b.String(), err
+}
+
+// Shown are the rows as a person reads them. They do not repeat what the line
+// above says.
+func (r Report) Shown() []Row {
+	shown := slices.Clone(r.Rows)
+	for i, row := range r.Rows {
 		if row.Ratio != none {
-			shown.Ratio += "x"
+			shown[i].Ratio += "x"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			shown.Measure, shown.Unit, shown.Ours, shown.Peer,
-			shown.PeerValue, shown.Ratio, shown.Gate, shown.Pass)
+		if i == 0 || row.Measure != r.Rows[i-1].Measure {
+			continue
+		}
+		shown[i].Measure = ""
+		if row.Unit == r.Rows[i-1].Unit {
+			shown[i].Unit = ""
+			shown[i].Ours = ""
+		}
 	}
-	return b.String()
+	return shown
 }

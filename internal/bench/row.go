@@ -6,6 +6,10 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,9 +39,10 @@ func failed(rows []Row) (err error) {
 	return err
 }
 
-// Sample has the numbers of one Measure and unit: the library's, and the peers'
-// in their order.
+// Sample has the numbers of one unit of a Measure: the library's, and the
+// peers' in their order.
 type Sample struct {
+	Name  string // of the row
 	Unit  string
 	Ours  float64
 	Peers []float64
@@ -48,9 +53,8 @@ type Sample struct {
 	// Most is the library's highest number of all rounds. A gate with "=" is
 	// held against it, because a median hides a result that was lost once.
 	Most float64
-	// Figures are the medians and the spread of the rounds of a counted job:
-	// the library's, and the peers' in their order.
-	Figures []Figure
+	// Limit is that of a Count.
+	Limit string
 }
 
 // Figure is one number of one subject, over all rounds.
@@ -75,48 +79,45 @@ func (s Sample) ratio(peer int) float64 {
 // one for the library's number if there is no peer, or a gate on that number. A
 // gate without a row is an error.
 func (m Measure) rows(samples []Sample) ([]Row, error) {
-	limits, err := m.limits()
-	if err != nil {
-		return nil, err
+	gates := map[[2]string]string{}
+	for _, g := range m.Gates {
+		gates[[2]string{g.Unit, g.Peer}] = g.Limit
+	}
+	taken := func(unit, peer string) string {
+		key := [2]string{unit, peer}
+		defer delete(gates, key)
+		return gates[key]
 	}
 	var rows []Row
+	var errs []error
+	add := func(row Row, err error) {
+		rows = append(rows, row)
+		errs = append(errs, err)
+	}
 	for _, s := range samples {
-		own := limits[[2]string{s.Unit, ""}]
+		own := s.Limit + taken(s.Unit, "")
+		row := Row{
+			Measure: s.Name, Unit: s.Unit, Ours: number(s.Ours),
+			Peer: none, PeerValue: none, Ratio: none, Gate: none, Pass: none,
+		}
 		if own != "" || len(m.Peers) == 0 {
-			row, err := line(m.Name, s.Unit, own, s.under(own), none, 0, 0)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, row)
+			ours := s.under(own)
+			alone := row
+			alone.Ours = number(ours)
+			add(alone.gated(own, ours, 0, 0))
 		}
-		delete(limits, [2]string{s.Unit, ""})
 		for i, p := range m.Peers {
-			gate := limits[[2]string{s.Unit, p.Name}]
-			row, err := line(m.Name, s.Unit, gate, s.Ours, p.Name, s.Peers[i], s.ratio(i))
-			if err != nil {
-				return nil, err
+			row.Peer, row.PeerValue, row.Ratio = p.Name, number(s.Peers[i]), none
+			if s.Peers[i] != 0 {
+				row.Ratio = number(s.ratio(i))
 			}
-			rows = append(rows, row)
-			delete(limits, [2]string{s.Unit, p.Name})
+			add(row.gated(taken(s.Unit, p.Name), s.Ours, s.Peers[i], s.ratio(i)))
 		}
 	}
-	for key := range limits {
-		return nil, fmt.Errorf("bench: %s: the gate on %s of %q fits no row", m.Name, key[0], key[1])
+	if len(gates) > 0 {
+		errs = append(errs, fmt.Errorf("bench: %s: gates that fit no row: %v", m.Name, gates))
 	}
-	return rows, nil
-}
-
-// limits returns the limits of the gates by unit and peer.
-func (m Measure) limits() (map[[2]string]string, error) {
-	limits := map[[2]string]string{}
-	for _, g := range m.Gates {
-		key := [2]string{g.Unit, g.Peer}
-		if limits[key] != "" {
-			return nil, fmt.Errorf("bench: %s: two gates on %s of %q", m.Name, g.Unit, g.Peer)
-		}
-		limits[key] = g.Limit
-	}
-	return limits, nil
+	return rows, errors.Join(errs...)
 }
 
 // under returns the library's number for a limit. An exact limit applies to the
@@ -128,34 +129,69 @@ func (s Sample) under(limit string) float64 {
 	return s.Ours
 }
 
-func line(measure, unit, gate string, ours float64, peer string, theirs, ratio float64) (Row, error) {
-	row := Row{
-		Measure: measure, Unit: unit, Ours: number(ours),
-		Peer: peer, PeerValue: none, Ratio: none, Gate: none, Pass: none,
+// gated returns the row with the verdict of a limit, which may be empty.
+func (r Row) gated(limit string, ours, theirs, ratio float64) (Row, error) {
+	if limit == "" {
+		return r, nil
 	}
-	if peer != none {
-		row.PeerValue = number(theirs)
+	l, err := parseLimit(limit)
+	r.Gate, r.Pass = limit, fails
+	if l.holds(ours, theirs, ratio) {
+		r.Pass = passes
 	}
-	if peer != none && theirs != 0 {
-		row.Ratio = number(ratio)
+	return r, err
+}
+
+// limit is the parsed limit of a gate: "<= 20", "= 0", "<= 0.2x" or "<= 2x or
+// 50000".
+type limit struct {
+	equal bool // otherwise at most
+	ratio bool // of the ratio, otherwise of the library's number
+	bound float64
+	small float64 // an own number up to this one is within the limit too
+}
+
+var limitForm = regexp.MustCompile(`^(<=|=) ([\d.]+)(x?)(?: or (\d+))?$`)
+
+func parseLimit(s string) (limit, error) {
+	parts := limitForm.FindStringSubmatch(s)
+	if parts == nil {
+		return limit{}, fmt.Errorf("bench: limit %q is not as in <= 20, = 0, <= 2x or <= 2x or 50000", s)
 	}
-	if gate == "" {
-		return row, nil
+	bound, err := strconv.ParseFloat(parts[2], 64)
+	small, _ := strconv.ParseFloat(parts[4], 64) // 0 if there is none
+	return limit{equal: parts[1] == "=", ratio: parts[3] != "", bound: bound, small: small}, err
+}
+
+// holds reports whether the library's number is within the limit. A ratio to 0
+// passes if the library's number is 0 too.
+func (l limit) holds(ours, theirs, ratio float64) bool {
+	switch {
+	case l.small > 0 && ours <= l.small:
+		return true
+	case l.equal:
+		return ours == l.bound
+	case !l.ratio:
+		return ours <= l.bound
+	case theirs == 0:
+		return ours == 0
 	}
-	l, err := parseLimit(gate)
-	if err != nil {
-		return row, err
+	return ratio <= l.bound
+}
+
+// number formats v for people: a whole number from 100 on, otherwise three
+// digits.
+func number(v float64) string {
+	if math.Abs(v) >= 100 || v == math.Trunc(v) {
+		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	}
-	if l.ratio && peer == none {
-		return row, errors.New("bench: " + measure + ": a limit of a ratio needs a peer")
-	}
-	row.Gate, row.Pass = gate, fails
-	isSmall := l.isSmall(ours)
-	if l.ratio && theirs != 0 {
-		ours, theirs = ratio, 1
-	}
-	if isSmall || l.holds(ours, theirs) {
-		row.Pass = passes
-	}
-	return row, nil
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// median returns the median of the values, which must not be empty. Of an even
+// number of values it is the mean of the two in the middle.
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

@@ -22,20 +22,18 @@ const (
 // because a goroutine of the runtime may add some.
 const repeats = 3
 
-// run runs the measure and returns a sample for each unit.
-func (m Measure) run(rounds int) ([]Sample, error) {
+// run runs the measure. It returns a sample for each unit, and the figures of a
+// counted one.
+func (m Measure) run(rounds int) ([]Sample, []Figure, error) {
 	subjects := append([]Subject{m.Ours}, m.Peers...)
-	if m.Unit != "" {
+	if m.Counts != nil {
 		return m.counted(subjects)
-	}
-	if m.Rounds > 0 {
-		rounds = m.Rounds
 	}
 	times := make([]int, len(subjects))
 	for i, s := range subjects {
 		n, err := calibrate(s)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+			return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
 		}
 		times[i] = n
 	}
@@ -45,20 +43,25 @@ func (m Measure) run(rounds int) ([]Sample, error) {
 			i := (round + turn) % len(subjects)
 			ns, err := timed(subjects[i], times[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", m.Name, subjects[i].Name, err)
+				return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, subjects[i].Name, err)
 			}
 			nanos[i] = append(nanos[i], ns)
 		}
 	}
-	return m.exact(subjects, times, nanos)
+	samples, err := m.exact(subjects, times, nanos)
+	return samples, nil, err
 }
 
 // exact adds the counts, allocations and requests, to the medians of the times
 // and of their ratios.
 func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sample, error) {
-	out := []Sample{{Unit: Nanos}, {Unit: Allocs}, {Unit: Bytes}}
+	units := []string{Nanos, Allocs, Bytes}
 	if m.Ours.Requests != nil {
-		out = append(out, Sample{Unit: Requests})
+		units = append(units, Requests)
+	}
+	out := make([]Sample, len(units))
+	for u, unit := range units {
+		out[u] = Sample{Name: m.Name, Unit: unit}
 	}
 	for i, s := range subjects {
 		c, err := count(s, max(s.Least, min(times[i], 1000)))
@@ -84,29 +87,42 @@ func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sa
 }
 
 // counted runs a measure that is not timed.
-func (m Measure) counted(subjects []Subject) ([]Sample, error) {
-	values := make([][]float64, len(subjects))
+func (m Measure) counted(subjects []Subject) ([]Sample, []Figure, error) {
+	samples := make([]Sample, len(m.Counts))
+	values := make([][][]float64, len(m.Counts)) // by count and subject
+	for c := range values {
+		values[c] = make([][]float64, len(subjects))
+	}
 	for range max(m.Rounds, 1) {
 		for i, s := range subjects {
 			runtime.GC()
-			v, err := s.Count()
+			all, err := s.Count()
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+				return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
 			}
-			values[i] = append(values[i], v)
+			for c, v := range all {
+				values[c][i] = append(values[c][i], v)
+			}
 		}
 	}
-	out := Sample{Unit: m.Unit, Ours: median(values[0]), Most: slices.Max(values[0])}
-	for i, v := range values {
-		out.Figures = append(out.Figures, Figure{
-			Measure: m.Name, Unit: m.Unit, Subject: cmp.Or(subjects[i].Name, "ours"),
-			Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
-		})
-		if i > 0 {
-			out.Peers = append(out.Peers, median(v))
+	var figures []Figure
+	for c, count := range m.Counts {
+		name := m.Name + count.What
+		var medians []float64
+		for i, v := range values[c] {
+			f := Figure{
+				Measure: name, Unit: count.Unit, Subject: cmp.Or(subjects[i].Name, "ours"),
+				Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
+			}
+			figures = append(figures, f)
+			medians = append(medians, f.Median)
+		}
+		samples[c] = Sample{
+			Name: name, Unit: count.Unit, Limit: count.Limit,
+			Ours: medians[0], Peers: medians[1:], Most: slices.Max(values[c][0]),
 		}
 	}
-	return []Sample{out}, nil
+	return samples, figures, nil
 }
 
 // calibrate warms up the subject and finds how often it does the job in one

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
 // watched is how long a controller is measured with idle objects.
@@ -37,21 +37,21 @@ type rest struct {
 func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	c, err := k.start(ctx, s.dir, w.Namespace, w.kubeconfig, k.name, false)
+	c, err := k.start(ctx, s, w, k.name, false)
 	if err != nil {
 		return nil, err
 	}
 	var r rest
-	if err := c.settled(ctx); err != nil {
+	if err := settled(ctx, c); err != nil {
 		return nil, err
 	}
 	since := time.Now()
-	before, _, err := c.now()
+	before, _, err := now(c)
 	if err != nil {
 		return nil, err
 	}
 	pause(ctx, watched)
-	after, resident, err := c.now()
+	after, resident, err := now(c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,24 +65,24 @@ func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 			r.writes++
 		}
 	}
-	used, err := c.end(syscall.SIGTERM)
+	used, err := end(c, c.Stop)
 	r.resident, r.peak, r.cpu = resident, used.peak, float64((after - before).Milliseconds())
 	return &r, err
 }
 
 // settled waits until the controller uses almost no CPU time, because it has
 // reconciled each run.
-func (c *child) settled(ctx context.Context) error {
-	last, _, err := c.now()
+func settled(ctx context.Context, c *rig.Process) error {
+	last, _, err := now(c)
 	for err == nil {
 		pause(ctx, 5*time.Second)
-		var now time.Duration
-		if now, _, err = c.now(); now-last < 100*time.Millisecond {
+		var used time.Duration
+		if used, _, err = now(c); used-last < 100*time.Millisecond {
 			return err
 		}
-		last = now
+		last = used
 		if ctx.Err() != nil {
-			return errors.New("the controller does not come to rest; its log is " + c.log)
+			return errors.New("the controller does not come to rest; its log is " + c.Log)
 		}
 	}
 	return err
@@ -126,40 +126,27 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return context.Cause(ctx)
 }
 
-// idle returns the measures of n idle runs. All controllers get the same runs,
+// idle returns the measure of n idle runs. All controllers get the same runs,
 // one after the other, because none writes.
-func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
+func (s *stand) idle(ctx context.Context, n int) bench.Measure {
 	filled := sync.OnceValues(func() (*world, error) {
-		if err := s.up(ctx); err != nil {
-			return nil, err
-		}
 		w, err := s.newWorld(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return w, w.fillEnded(ctx, n)
 	})
-	var rests [controllers]*memory[*rest]
-	for i := range rests {
-		rests[i] = &memory[*rest]{round: func() (*rest, error) {
-			w, err := filled()
-			if err != nil {
-				return nil, err
-			}
-			return s.idling(ctx, s.kinds[i], w)
-		}}
-	}
-	measure := func(what, unit string, of func(r *rest) float64, gates ...bench.Gate) bench.Measure {
-		m := bench.Measure{Name: fmt.Sprintf("%d idle runs, a minute: %s", n, what), Unit: unit, Gates: gates}
-		m.Ours, m.Peers = subjects(rests, of)
-		return m
-	}
-	none := bench.Gate{Unit: bench.Requests, Limit: "= 0"}
-	return []bench.Measure{
-		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, none),
-		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
-		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
-		measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident }),
-		measure("peak memory", "MiB", func(r *rest) float64 { return r.peak }),
-	}
+	return measure(s, fmt.Sprintf("%d idle runs, a minute", n), 1, []number[*rest]{
+		{"writes", bench.Requests, func(r *rest) float64 { return r.writes }, "= 0"},
+		{"requests", bench.Requests, func(r *rest) float64 { return r.requests }, ""},
+		{"CPU time", "ms", func(r *rest) float64 { return r.cpu }, ""},
+		{"memory at rest", "MiB", func(r *rest) float64 { return r.resident }, ""},
+		{"peak memory", "MiB", func(r *rest) float64 { return r.peak }, ""},
+	}, func(k kind) (*rest, error) {
+		w, err := filled()
+		if err != nil {
+			return nil, err
+		}
+		return s.idling(ctx, k, w)
+	})
 }

@@ -29,18 +29,23 @@
 // creates nothing twice. The careful controller relies on its cache there. All
 // have four workers, so slow requests cost time.
 //
-// BENCH_RUNS has the numbers of runs, "500" by default. BENCH_IDLE has the
-// numbers of idle runs, "1000,5000" by default. BENCH_ROUNDS is how often each
-// load runs, once by default. The numbers are then medians.
+// BENCH_RUNS has the number of runs, 500 by default, and BENCH_IDLE that of idle
+// runs, 1000 by default. BENCH_ROUNDS is how often each load runs, once by
+// default. The numbers are then medians.
 package main
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	_ "sigs.k8s.io/controller-runtime/pkg/scheme" // the table names its version
 
@@ -55,69 +60,54 @@ const (
 	controllers = 3
 )
 
-var names = [controllers]string{"ours", careful, usual}
+// names are the subjects', the library's first.
+var names = [controllers]string{"", careful, usual}
 
 func main() {
-	s := new(stand)
-	rounds, err := numbers("BENCH_ROUNDS", "1")
-	if err == nil && len(rounds) != 1 {
-		err = errors.New("BENCH_ROUNDS: want one number")
-	}
-	if err != nil {
+	runs, err := numberOf("BENCH_RUNS", "500")
+	idle, noIdle := numberOf("BENCH_IDLE", "1000")
+	rounds, noRounds := numberOf("BENCH_ROUNDS", "1")
+	if err := errors.Join(err, noIdle, noRounds); err != nil {
 		fmt.Fprintln(os.Stderr, "controller:", err)
 		os.Exit(2)
 	}
 	const module = "sigs.k8s.io/controller-runtime"
 	bench.Main(bench.Group{
-		Package:  "controller",
-		Peers:    []bench.Peer{{Name: usual, Module: module}, {Name: careful, Module: module}},
-		Measures: func(ctx context.Context) ([]bench.Measure, error) { return measures(ctx, s, rounds[0]) },
-		Note:     note(rounds[0]),
-		Remark:   targets,
-		End:      s.down,
+		Package: "controller",
+		Peers:   []bench.Peer{{Name: usual, Module: module}, {Name: careful, Module: module}},
+		Measures: func(t *testing.T) ([]bench.Measure, error) {
+			t.Helper()
+			s := new(stand)
+			t.Cleanup(func() { assert.NoError(t, s.down()) })
+			if err := s.start(t.Context()); err != nil {
+				return nil, err
+			}
+			return s.measures(t.Context(), runs, idle, rounds), nil
+		},
+		Note:   note(rounds),
+		Remark: targets,
 	})
 }
 
-// measures returns the selected measures. Nothing starts before the first of
-// them runs.
-func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error) {
-	runs, err := numbers("BENCH_RUNS", "500")
-	if err != nil {
-		return nil, err
-	}
-	idle, err := numbers("BENCH_IDLE", "1000,5000")
-	if err != nil {
-		return nil, err
-	}
+// measures returns the measures of the loads and of idle runs.
+func (s *stand) measures(ctx context.Context, runs, idle, rounds int) []bench.Measure {
 	var all []bench.Measure
-	for _, n := range runs {
-		for _, l := range []load{
-			{runs: n},
-			{runs: n, kept: true},
-			{runs: n, fault: theAPIServer},
-			{runs: n, fault: theController},
-			{runs: n, fault: theLeader},
-		} {
-			all = append(all, s.underLoad(ctx, l, rounds)...)
-		}
+	for _, l := range []load{
+		{runs: runs},
+		{runs: runs, kept: true},
+		{runs: runs, fault: theAPIServer},
+		{runs: runs, fault: theController},
+		{runs: runs, fault: theLeader},
+	} {
+		all = append(all, s.underLoad(ctx, l, rounds))
 	}
-	for _, n := range idle {
-		all = append(all, s.idle(ctx, n)...)
-	}
-	return all, nil
+	return append(all, s.idle(ctx, idle))
 }
 
-// targets says what the example is held to, and why it may miss that.
-const targets = "Targets: at most 1.0x of the writes, CPU time and memory of the careful controller, " +
-	"and 1.05x of its requests.\n" +
-	"The example reads each run live before it creates the Job, so that a stale replica creates none. " +
-	"That costs one request\n" +
-	"a run and its CPU time. Its first status write waits until the Job has started, " +
-	"for at most two seconds. The others\n" +
-	"write that the Job exists, and later that it runs. After a kill it repeats the Event of a failure " +
-	"whose Job was not\n" +
-	"released yet, rather than lose it. While its watch of Jobs is broken, it reads them live, " +
-	"so that no result is late."
+// targets are for the readers of the table.
+//
+//go:embed remark.txt
+var targets string
 
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
@@ -135,19 +125,11 @@ func note(rounds int) string {
 	return how + "; the machine's load was " + average + " when it began"
 }
 
-// numbers reads a list of numbers from an environment variable.
-func numbers(name, otherwise string) (all []int, err error) {
-	text, found := os.LookupEnv(name)
-	if !found {
-		text = otherwise
+func numberOf(variable, otherwise string) (int, error) {
+	text := cmp.Or(os.Getenv(variable), otherwise)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%s: %q is not accepted; want a whole number above 0", variable, text)
 	}
-	for item := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(item))
-		if err != nil || n < 1 {
-			const refused = "%s: %q is not accepted; want whole numbers above 0, separated by commas"
-			return nil, fmt.Errorf(refused, name, text)
-		}
-		all = append(all, n)
-	}
-	return all, nil
+	return n, nil
 }

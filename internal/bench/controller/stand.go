@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +25,6 @@ import (
 
 // stand is the control plane for the controllers, one after the other.
 type stand struct {
-	once   sync.Once
-	err    error
 	dir    string
 	plane  *controlplane.ControlPlane
 	kinds  [controllers]kind
@@ -44,12 +41,7 @@ rules:
   - level: Metadata
 `
 
-// up starts the control plane and builds the programs in the first call.
-func (s *stand) up(ctx context.Context) error {
-	s.once.Do(func() { s.err = s.start(ctx) })
-	return s.err
-}
-
+// start starts the control plane and builds the programs.
 func (s *stand) start(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "bench-controller-"); err != nil {
 		return err
@@ -70,7 +62,9 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if out, err := building.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the baseline: %w\n%s", err, out)
 	}
-	s.kinds = [controllers]kind{ours(example), plain(careful, peer, "--careful"), plain(usual, peer)}
+	s.kinds = [controllers]kind{
+		{"ours", example, nil}, {"careful", peer, []string{"--careful"}}, {"usual", peer, nil},
+	}
 	// Otherwise the first load would meet an API server that has never served
 	// these kinds.
 	for _, k := range s.kinds {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -112,7 +112,7 @@ type hands struct {
 	world  *world
 	kind   kind
 	used   cost // by processes that have ended
-	live   []*child
+	live   []*rig.Process
 	killed time.Time // the time of the last kill
 }
 
@@ -135,7 +135,7 @@ func (h *hands) start(ctx context.Context, elect bool) error {
 }
 
 func (h *hands) one(ctx context.Context, name string, elect bool) error {
-	c, err := h.kind.start(ctx, h.dir, h.world.Namespace, h.world.kubeconfig, name, elect)
+	c, err := h.kind.start(ctx, h.stand, h.world, name, elect)
 	if err == nil {
 		h.live = append(h.live, c)
 	}
@@ -152,7 +152,7 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 		pause(ctx, time.Second)
 		return h.plane.APIServer.Start(ctx)
 	}
-	used, err := h.live[0].end(syscall.SIGKILL)
+	used, err := end(h.live[0], h.live[0].Kill)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 // stop ends the running processes and returns what all have used.
 func (h *hands) stop() (cost, error) {
 	for _, c := range h.live {
-		used, err := c.end(syscall.SIGTERM)
+		used, err := end(c, c.Stop)
 		if err != nil {
 			return cost{}, err
 		}

@@ -34,8 +34,8 @@ func costs(ctx context.Context) []bench.Measure {
 		},
 	}
 	memory := bench.Measure{
-		Name: "memory of an object", Unit: "B", Rounds: 3, Ours: remembering(ctx, ours(unlimited)),
-		Gates: []bench.Gate{{Unit: "B", Limit: "<= 1024"}},
+		Name: "memory of an object", Rounds: 3, Ours: remembering(ctx, ours(unlimited)),
+		Counts: []bench.Count{{Unit: bench.Bytes, Limit: "<= 1024"}},
 	}
 	for _, w := range peers {
 		first.Peers = append(first.Peers, occurring(ctx, w))
@@ -131,12 +131,12 @@ const tracked = 4000
 // remembering counts the bytes on the heap for each object with a written
 // failure.
 func remembering(ctx context.Context, w way) bench.Subject {
-	return bench.Subject{Name: w.name, Count: func() (float64, error) {
+	return bench.Subject{Name: w.name, Count: func() ([]float64, error) {
 		all, s := objects(tracked), newStore()
 		before := bench.Heap()
 		r, err := w.start(ctx, s)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for i, o := range all {
 			r.fail(o, note)
@@ -144,12 +144,12 @@ func remembering(ctx context.Context, w way) bench.Subject {
 				continue
 			}
 			if err := s.wait(i + 1); err != nil {
-				return 0, err
+				return nil, err
 			}
 		}
 		after := bench.Heap()
 		r.stop()
 		runtime.KeepAlive(all)
-		return (float64(after) - float64(before)) / tracked, nil
+		return []float64{(float64(after) - float64(before)) / tracked}, nil
 	}}
 }

@@ -6,14 +6,12 @@
 package main
 
 import (
-	"context"
+	"testing"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 func main() {
-	virtual.Child(play)
 	bench.Main(bench.Group{
 		Package: "events",
 		Peers: []bench.Peer{
@@ -21,8 +19,9 @@ func main() {
 			{Name: oneRegexp, Module: "std"},
 			{Name: oneNamespace + ", " + tenth, Module: "github.com/proompteng/controllerkit"},
 		},
-		Measures: func(ctx context.Context) ([]bench.Measure, error) {
-			return append(costs(ctx), promises(ctx)...), nil
+		Measures: func(t *testing.T) ([]bench.Measure, error) {
+			t.Helper()
+			return append(costs(t.Context()), promises(t)...), nil
 		},
 	})
 }

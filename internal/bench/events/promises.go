@@ -6,14 +6,14 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 var eventsResource = schema.GroupResource{Group: newGroup, Resource: "events"}
@@ -87,8 +87,6 @@ var (
 	forbidden = apierrors.NewForbidden(eventsResource, "", nil)
 )
 
-func all() []scenario { return append(slices.Clone(faults), moving, crowds, failing, crowd) }
-
 // refusedByWebhook is the answer in a namespace with a dead webhook.
 func refusedByWebhook(context.Context) error {
 	return apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
@@ -106,41 +104,58 @@ func hanging(ctx context.Context) error {
 }
 
 // promises counts writes and losses in virtual time, with the default options.
-func promises(ctx context.Context) []bench.Measure {
+func promises(t *testing.T) []bench.Measure {
+	t.Helper()
 	writes := func(o outcome) float64 { return float64(o.Writes) }
 	lost := func(o outcome) float64 { return float64(o.Lost) }
 	last := func(o outcome) float64 { return o.Last }
 	out := []bench.Measure{
-		measure(ctx, moving, "writes", "<= 25", writes),
-		measure(ctx, crowds, "writes", "<= 12100", writes), // 20 a second for 600 s, after a burst of 100
+		measure(t, moving, number{"writes", "<= 25", writes}),
+		// 20 a second for 600 s, after a burst of 100
+		measure(t, crowds, number{"writes", "<= 12100", writes}),
 	}
 	out[1].Rounds = 1 // it takes ten seconds and has no racing writes
 	for _, sc := range faults {
-		out = append(out, measure(ctx, sc, "lost", "= 0", lost))
+		out = append(out, measure(t, sc, number{"lost", "= 0", lost}))
 	}
 	return append(
 		out,
-		measure(ctx, failing, "s to the last", "<= 3", last), // of the healthy objects
-		measure(ctx, crowd, "lost", "= 0", lost),
-		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }),
-		// The delay of the last Event at 20 writes a second. A peer that loses
-		// Events finishes sooner.
-		measure(ctx, crowd, "s to the last", "", last),
+		measure(t, failing, number{"s to the last", "<= 3", last}), // of the healthy objects
+		// The delay of the last Event is that at 20 writes a second. A peer that
+		// loses Events finishes sooner.
+		measure(
+			t, crowd,
+			number{"lost", "= 0", lost},
+			number{"requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }},
+			number{"s to the last", "", last},
+		),
 	)
 }
 
-func measure(
-	ctx context.Context, sc scenario, unit, limit string, number func(outcome) float64,
-) bench.Measure {
+// number is one number of an outcome.
+type number struct {
+	unit, limit string
+	of          func(outcome) float64
+}
+
+func measure(t *testing.T, sc scenario, numbers ...number) bench.Measure {
+	t.Helper()
 	count := func(w way) bench.Subject {
-		return bench.Subject{Name: w.name, Count: func() (float64, error) {
-			out, err := virtual.Play[outcome](ctx, sc.name+"|"+w.name)
-			return number(out), err
+		return bench.Subject{Name: w.name, Count: func() (all []float64, err error) {
+			var out outcome
+			synctest.Test(t, func(t *testing.T) {
+				t.Helper()
+				out, err = sc.run(t.Context(), w)
+			})
+			for _, n := range numbers {
+				all = append(all, n.of(out))
+			}
+			return all, err
 		}}
 	}
-	m := bench.Measure{Name: sc.name, Unit: unit, Rounds: rounds, Ours: count(recommended)}
-	if limit != "" {
-		m.Gates = []bench.Gate{{Unit: unit, Limit: limit}}
+	m := bench.Measure{Name: sc.name, Rounds: rounds, Ours: count(recommended)}
+	for _, n := range numbers {
+		m.Counts = append(m.Counts, bench.Count{Unit: n.unit, Limit: n.limit})
 	}
 	for _, w := range peers {
 		m.Peers = append(m.Peers, count(w))

@@ -5,10 +5,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"testing/synctest"
 	"time"
 
@@ -36,18 +33,6 @@ type outcome struct {
 	Lost   int     // objects without an Event
 	Most   int     // concurrent requests
 	Last   float64 // seconds from the first failure to the last write
-}
-
-// play runs a scenario with a way, "scenario|way".
-func play(ctx context.Context, what string) (outcome, error) {
-	name, by, _ := strings.Cut(what, "|")
-	scenarios := all()
-	sc := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-	w := slices.IndexFunc(ways, func(w way) bool { return w.name == by })
-	if sc < 0 || w < 0 {
-		return outcome{}, fmt.Errorf("there is no %q", what)
-	}
-	return scenarios[sc].run(ctx, ways[w])
 }
 
 func (sc scenario) run(ctx context.Context, w way) (outcome, error) {

@@ -7,23 +7,22 @@
 package main
 
 import (
-	"context"
+	"testing"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 func main() {
-	virtual.Child(play)
 	bench.Main(bench.Group{
 		Package: "jobgc",
 		Peers: []bench.Peer{
 			{Name: "listers and informers", Module: "k8s.io/client-go"},
 			{Name: tenth, Module: "github.com/proompteng/controllerkit"},
 		},
-		Measures: func(ctx context.Context) ([]bench.Measure, error) {
-			measures, err := costs(ctx)
-			return append(measures, races(ctx)...), err
+		Measures: func(t *testing.T) ([]bench.Measure, error) {
+			t.Helper()
+			measures, err := costs(t.Context())
+			return append(measures, races(t)...), err
 		},
 	})
 }

@@ -7,13 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 // jobs is how many Jobs each rule is asked about.
@@ -23,8 +22,8 @@ const jobs = 1000
 // informer overtake one another is luck.
 const rounds = 9
 
-// lags are by how many milliseconds the watch is late.
-var lags = []int{0, 250, 1500}
+// lags are by how much the watch is late.
+var lags = []time.Duration{0, 250 * time.Millisecond, 1500 * time.Millisecond}
 
 // seen counts the answers of a rule.
 type seen struct {
@@ -34,46 +33,33 @@ type seen struct {
 
 // races measures in virtual time what each rule has wrong when it is asked for
 // a Job that was just created, and what the rules that read live read.
-func races(ctx context.Context) (out []bench.Measure) {
+func races(t *testing.T) (out []bench.Measure) {
+	t.Helper()
 	for _, lag := range lags {
-		name := fmt.Sprintf("just created, watch lags %d ms", lag)
-		count := func(r rule, number func(seen) int) bench.Subject {
-			return bench.Subject{Name: r.name, Count: func() (float64, error) {
-				s, err := virtual.Play[seen](ctx, fmt.Sprintf("%d|%s", lag, r.name))
-				return float64(number(s)), err
+		count := func(r rule) bench.Subject {
+			return bench.Subject{Name: r.name, Count: func() (_ []float64, err error) {
+				var s seen
+				synctest.Test(t, func(t *testing.T) {
+					t.Helper()
+					s, err = play(t.Context(), lag, r)
+				})
+				return []float64{float64(s.Wrong), float64(s.Reads)}, err
 			}}
 		}
-		measure := func(unit string, number func(seen) int, peers ...rule) {
-			m := bench.Measure{
-				Name: name, Unit: unit, Rounds: rounds, Ours: count(ours, number),
-				Gates: []bench.Gate{{Unit: unit, Limit: "= 0"}},
-			}
-			for _, r := range peers {
-				m.Peers = append(m.Peers, count(r, number))
-			}
-			out = append(out, m)
-		}
-		measure("falsely missing", func(s seen) int { return s.Wrong }, byLister, live)
-		measure("GETs", func(s seen) int { return s.Reads }, live)
+		out = append(out, bench.Measure{
+			Name:   fmt.Sprintf("just created, watch lags %d ms", lag.Milliseconds()),
+			Rounds: rounds, Ours: count(ours), Peers: []bench.Subject{count(byLister), count(live)},
+			Counts: []bench.Count{{Unit: "falsely missing", Limit: "= 0"}, {Unit: "GETs", Limit: "= 0"}},
+		})
 	}
 	return out
 }
 
-// play runs the race that its argument names, "milliseconds|rule". It creates a
-// Job each millisecond and asks immediately.
-func play(ctx context.Context, what string) (out seen, err error) {
+// play creates a Job each millisecond and asks a rule immediately.
+func play(ctx context.Context, lag time.Duration, r rule) (out seen, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // what waits for longer waits for what does not come
 	defer cancel()
-	lag, by, _ := strings.Cut(what, "|")
-	late, err := time.ParseDuration(lag + "ms")
-	if err != nil {
-		return out, err
-	}
-	at := slices.IndexFunc(rules, func(r rule) bool { return r.name == by })
-	if at < 0 {
-		return out, fmt.Errorf("there is no rule %q", by)
-	}
-	w, err := newWorld(ctx, late)
+	w, err := newWorld(ctx, lag)
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +73,7 @@ func play(ctx context.Context, what string) (out seen, err error) {
 			return out, err
 		}
 		asked.Go(func() { // in the background: a rule may wait
-			missing, err := rules[at].look(ctx, w, ref)
+			missing, err := r.look(ctx, w, ref)
 			mu.Lock()
 			defer mu.Unlock()
 			failed = append(failed, err)

@@ -6,7 +6,7 @@
 package main
 
 import (
-	"context"
+	"testing"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -33,12 +33,14 @@ func main() {
 	})
 }
 
-func measures(ctx context.Context) ([]bench.Measure, error) {
+func measures(t *testing.T) ([]bench.Measure, error) {
+	t.Helper()
+	ctx := t.Context()
 	ours, err := reconciling(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, err := items() //nolint:contextcheck // a queue has none
+	items, err := items()
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +26,7 @@ func main() {
 const usual = "<= 50000"
 
 // measures are what a program does with one Deployment on every reconcile.
-func measures(context.Context) ([]bench.Measure, error) {
+func measures(*testing.T) ([]bench.Measure, error) {
 	d := deployment()
 	return []bench.Measure{
 		{

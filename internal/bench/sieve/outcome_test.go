@@ -115,23 +115,34 @@ func same(at, ofJob *metav1.Time) string {
 	return "at another time"
 }
 
-// verdict compares an outcome with the one without faults.
-type verdict struct {
-	lost, doubled, missing, never, event, other bool
+// wrongs are the ways to end otherwise than without faults, as the columns of
+// the page name them.
+func wrongs() []string {
+	return []string{
+		"result lost", "second Job", "falsely missing", "never ended", eventLost, "other",
+	}
 }
 
-func (v verdict) right() bool { return v == verdict{} }
+const eventLost = "Event lost"
 
-// judge compares the outcome of a plan with the outcome without faults.
-func judge(want, got outcome) (v verdict) {
+// judge compares the outcome of a plan with the outcome without faults. It
+// returns what is wrong.
+func judge(want, got outcome) (wrong []string) {
 	ended := got.phase.Terminal()
-	v.never = want.phase.Terminal() && !ended
-	v.event = want.event && !got.event
-	v.lost = ended && got.phase != want.phase
-	v.doubled = got.jobs > want.jobs
-	v.missing = got.missing && !want.missing
-	if v.right() {
-		v.other = got.final != want.final || len(got.broken) > 0
+	for i, is := range []bool{
+		ended && got.phase != want.phase,
+		got.jobs > want.jobs,
+		got.missing && !want.missing,
+		want.phase.Terminal() && !ended,
+		want.event && !got.event,
+	} {
+		if is {
+			wrong = append(wrong, wrongs()[i])
+		}
 	}
-	return v
+	isSame := got.final == want.final && len(got.broken) == 0
+	if len(wrong) == 0 && !isSame {
+		wrong = append(wrong, "other")
+	}
+	return wrong
 }

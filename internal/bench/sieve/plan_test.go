@@ -138,14 +138,9 @@ func (w *world) end() {
 // start starts a process of the controller.
 func (w *world) start(frozenAt int, isFrozen bool) {
 	life, kill := context.WithCancel(w.ctx)
-	p := &process{
-		server: w.server, life: life, frozenAt: frozenAt,
-		thawed: make(chan struct{}), expired: make(chan struct{}),
-	}
+	p := &process{server: w.server, life: life, isFrozen: isFrozen, frozenAt: frozenAt}
 	if isFrozen {
-		time.AfterFunc(staysStale, func() { close(p.thawed) })
-	} else {
-		close(p.thawed)
+		time.AfterFunc(staysStale, p.thaw)
 	}
 	w.mu.Lock()
 	w.kill = kill

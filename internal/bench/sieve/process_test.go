@@ -37,18 +37,26 @@ type process struct {
 	*server
 
 	life     context.Context // ends when the process is killed
-	frozenAt int             // its lists and watches end at this version until thawed is closed
-	thawed   chan struct{}
-	hidden   int           // its watches leave out this version
-	expired  chan struct{} // closed when the watches of now must list again
+	isFrozen bool            // its lists and watches end at frozenAt
+	frozenAt int
+	hidden   int // its watches leave out this version
+	expired  int // how often all watches had to list again
 }
 
 // expire ends all watches. The informers list again.
 func (p *process) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.expired)
-	p.expired = make(chan struct{})
+	p.expired++
+	p.wake()
+}
+
+// thaw shows what has happened.
+func (p *process) thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isFrozen = false
+	p.wake()
 }
 
 // RoundTrip answers a request. Nothing that a killed process sends arrives, and
@@ -139,7 +147,7 @@ func (p *process) listed(r *http.Request, resource string) (*http.Response, erro
 		kind = "PartialObjectMetadata"
 	}
 	items := []any{}
-	for _, o := range p.sorted(resource, version) {
+	for _, o := range p.list(resource, version) {
 		item := maps.Clone(o.Object)
 		item["apiVersion"] = apiVersion
 		item["kind"] = kind
@@ -159,29 +167,17 @@ func kindOf(resource string) (apiVersion, kind string) {
 	return "batch/v1", "Job"
 }
 
-func (p *process) sorted(resource string, version int) []*object {
-	found := p.list(resource, version)
-	var all []*object
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, found[name])
-	}
-	return all
-}
-
 // sees is the last version that the process may see.
 func (p *process) sees() int {
-	select {
-	case <-p.thawed:
-		return len(p.history)
-	default:
+	if p.isFrozen {
 		return p.frozenAt
 	}
+	return len(p.history)
 }
 
 // watch streams the changes after the version that the request names.
 func (p *process) watch(r *http.Request, resource string) (*http.Response, error) {
-	query := r.URL.Query()
-	version, _ := strconv.Atoi(query.Get("resourceVersion"))
+	version, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	reader, writer := io.Pipe()
 	p.mu.Lock()
 	s := &stream{process: p, resource: resource, out: json.NewEncoder(writer), version: version, expired: p.expired}
@@ -191,14 +187,7 @@ func (p *process) watch(r *http.Request, resource string) (*http.Response, error
 		case <-time.After(requestTakes):
 		case <-r.Context().Done():
 		}
-		var err error
-		if query.Get("sendInitialEvents") == "true" {
-			err = s.sendInitial()
-		}
-		if err == nil {
-			err = s.follow(r.Context())
-		}
-		_ = writer.CloseWithError(err)
+		_ = writer.CloseWithError(s.follow(r.Context()))
 	}()
 	return &http.Response{
 		StatusCode: http.StatusOK, Request: r, Body: reader,
@@ -213,32 +202,11 @@ type stream struct {
 	resource string
 	out      *json.Encoder
 	version  int // the last that was sent
-	expired  chan struct{}
+	expired  int // before it began
 }
 
 func (s *stream) send(kind watch.EventType, o any) error {
 	return s.out.Encode(values{"type": kind, "object": o})
-}
-
-// sendInitial sends the objects that exist, and then a bookmark.
-func (s *stream) sendInitial() error {
-	s.mu.Lock()
-	s.version = s.sees()
-	existing := s.sorted(s.resource, s.version)
-	s.mu.Unlock()
-	for _, o := range existing {
-		err := s.send(watch.Added, o.Object)
-		if err != nil {
-			return err
-		}
-	}
-	apiVersion, kind := kindOf(s.resource)
-	mark := new(object)
-	mark.SetAPIVersion(apiVersion)
-	mark.SetKind(kind)
-	mark.SetResourceVersion(strconv.Itoa(s.version))
-	mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-	return s.send(watch.Bookmark, mark.Object)
 }
 
 // follow sends changes until the request or the process ends, or the watch
@@ -247,6 +215,7 @@ func (s *stream) follow(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		grown := s.grown
+		isExpired := s.process.expired > s.expired
 		next := slices.Clone(s.history[min(s.version, s.sees()):s.sees()])
 		s.mu.Unlock()
 		for _, c := range next {
@@ -259,14 +228,15 @@ func (s *stream) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(next) == 0 {
+		switch {
+		case len(next) > 0:
+		case isExpired:
+			expired := apierrors.NewResourceExpired("too old resource version").ErrStatus
+			expired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			return s.send(watch.Error, expired)
+		default:
 			select {
 			case <-grown:
-			case <-s.thawing():
-			case <-s.expired:
-				expired := apierrors.NewResourceExpired("too old resource version").ErrStatus
-				expired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-				return s.send(watch.Error, expired)
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-s.life.Done():
@@ -274,16 +244,6 @@ func (s *stream) follow(ctx context.Context) error {
 			}
 		}
 		time.Sleep(eventTakes)
-	}
-}
-
-// thawing is nil, which never happens, once the process sees everything.
-func (p *process) thawing() <-chan struct{} {
-	select {
-	case <-p.thawed:
-		return nil
-	default:
-		return p.thawed
 	}
 }
 

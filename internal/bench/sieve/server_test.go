@@ -51,7 +51,7 @@ type server struct {
 	mu      sync.Mutex
 	objects map[key]*object
 	history []change
-	grown   chan struct{} // closed when the history grows
+	grown   chan struct{} // closed when the watches may see more
 	created map[string]int
 	counts  map[point]int // by point without nth
 	before  func(point) error
@@ -241,10 +241,15 @@ func (s *server) store(w *write, kind watch.EventType, next *object) *object {
 	}
 	c := change{point: w.point(s.counts[count]), version: version, kind: kind, object: next}
 	s.history = append(s.history, c)
-	close(s.grown)
-	s.grown = make(chan struct{})
+	s.wake()
 	s.after(c)
 	return next
+}
+
+// wake lets the watches look again.
+func (s *server) wake() {
+	close(s.grown)
+	s.grown = make(chan struct{})
 }
 
 // do makes a write of the cluster or a user.
@@ -261,7 +266,7 @@ func (s *server) do(by actor, verb, resource, subresource, name string, body any
 }
 
 // list returns the objects of a resource of a version, by name.
-func (s *server) list(resource string, version int) map[string]*object {
+func (s *server) list(resource string, version int) []*object {
 	found := map[string]*object{}
 	for _, c := range s.history[:version] {
 		if c.base() != resource {
@@ -272,14 +277,11 @@ func (s *server) list(resource string, version int) map[string]*object {
 			delete(found, c.object.GetName())
 		}
 	}
-	return found
-}
-
-// names are the names of the objects of a resource.
-func (s *server) names(resource string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.list(resource, len(s.history))))
+	var all []*object
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, found[name])
+	}
+	return all
 }
 
 func groupResource(resource string) schema.GroupResource {

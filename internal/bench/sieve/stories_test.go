@@ -90,8 +90,11 @@ func stories() []story {
 		{
 			name: "loses its Job", agent: never, ends: "Failed WorkflowJobMissing", jobs: 1,
 			when: runRecorded, act: func(s *server) {
-				for _, name := range s.names(jobs) {
-					s.do(byUser, "delete", jobs, "", name, nil)
+				s.mu.Lock()
+				all := s.list(jobs, len(s.history))
+				s.mu.Unlock()
+				for _, job := range all {
+					s.do(byUser, "delete", jobs, "", job.GetName(), nil)
 				}
 			},
 		},

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"testing"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -24,7 +25,9 @@ func main() {
 	})
 }
 
-func measures(ctx context.Context) ([]bench.Measure, error) {
+func measures(t *testing.T) ([]bench.Measure, error) {
+	t.Helper()
+	ctx := t.Context()
 	var out []bench.Measure
 	for _, measure := range []func(context.Context, change) (bench.Measure, error){commit, commitUntyped} {
 		for _, ch := range changes {

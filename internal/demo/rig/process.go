@@ -140,6 +140,9 @@ func Lines[T any](p *Process) (all []T, err error) {
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// State is what the kernel says of the process, once it has ended.
+func (p *Process) State() *os.ProcessState { return p.cmd.ProcessState }
+
 // Stop asks the controller to end, as a kubelet does, and waits for it. It
 // returns the program's exit error.
 func (p *Process) Stop() error {

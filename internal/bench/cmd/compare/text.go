@@ -4,22 +4,20 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // The subjects, by their names in the tables of the benchmarks.
 const (
-	ours        = "ours"
-	careful     = "controller-runtime, careful"
-	usual       = "controller-runtime"
-	toolsRecord = "client-go tools/record"
-	toolsEvents = "client-go tools/events"
-	lister      = "lister"
-	liveGet     = "lister, then live GET"
+	ours    = "ours"
+	careful = "controller-runtime, careful"
+	usual   = "controller-runtime"
 )
 
 // controllers are compared in this order.
@@ -58,25 +56,24 @@ var loads = []load{
 	{"nothing fails, no Job TTL of 0", "", ", no Job TTL of 0"},
 }
 
+// layout is the template of COMPARE.txt.
+//
+//go:embed compare.tmpl
+var layout string
+
 // text returns COMPARE.txt.
 func (c *comparison) text() (string, error) {
+	t, err := template.New("").Funcs(template.FuncMap{
+		"losses": func() string { return c.rows(losses, false) },
+		"costs":  func() string { return c.rows(costs, true) },
+		"row":    c.row,
+	}).Parse(layout)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `Three controllers of the same AgentRuns under the same faults, on a real control plane.
-usual          controller-runtime; the TTL of a Job is set when the Job is created
-careful        controller-runtime; the TTL is set after the result is recorded under an optimistic lock
-controllerkit  examples/agentrun, made of its packages
-%s
-Medians of %d rounds, and the lowest and the highest number where the rounds differ.
-
-`, strings.Join(c.About, "\n"), c.Rounds)
-	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n",
-		c.Runs, c.Runs, c.Rounds)
-	c.writeLoads(&b, losses, false)
-	b.WriteString("\nCosts of the same runs (the same command)\n")
-	c.writeLoads(&b, costs, true)
-	for _, t := range tables(c.Runs) {
-		b.WriteString("\n")
-		t.write(&b, c)
+	if err := t.Execute(&b, c); err != nil {
+		return "", err
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i := range lines {
@@ -85,10 +82,11 @@ Medians of %d rounds, and the lowest and the highest number where the rounds dif
 	return strings.Join(lines, "\n"), c.missing
 }
 
-// writeLoads writes a row for each load and controller, and the ratios to the
+// rows returns a row for each load and controller, and the ratios to the
 // careful one if they are asked for.
-func (c *comparison) writeLoads(b *strings.Builder, columns []column, ratios bool) {
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+func (c *comparison) rows(columns []column, ratios bool) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "meanwhile\tcontroller")
 	for _, col := range columns {
 		fmt.Fprint(w, "\t"+col.head)
@@ -114,71 +112,18 @@ func (c *comparison) writeLoads(b *strings.Builder, columns []column, ratios boo
 		fmt.Fprintln(w)
 	}
 	_ = w.Flush() // a Builder returns no error
+	return b.String()
 }
 
-// table has the numbers of a package and of its peers.
-type table struct {
-	title, command string
-	heads          [2]string // of the peers
-	rows           []row
-}
-
-type row struct {
-	title, measure, unit string
-	peers                [2]string // empty without a number
-}
-
-func tables(runs int) []table {
-	recorders, looks := [2]string{toolsRecord, toolsEvents}, [2]string{lister, liveGet}
-	const (
-		burst   = "burst of 5,000, API takes 50 ms"
-		moved   = "an object that changes fails 10,000 times, 1 s apart"
-		created = "just created, watch lags 250 ms"
-		idle    = "1000 idle runs, a minute: writes"
-		memory  = "on a server in memory"
-		group   = "make bench GROUP="
-	)
-	recordAndEvents := [2]string{"tools/record", "tools/events"}
-	listerAndGet := [2]string{"a lister", "and a GET"}
-	takeover := fmt.Sprintf(
-		"%d runs, the leader of two killed: takeover, until the other's first write", runs)
-	both := [2]string{usual, careful}
-	applyAndReference := [2]string{"apply, delete", byReference}
-	return []table{
-		{"Events, " + memory, group + "events", recordAndEvents, []row{
-			{"5,000 failures at once, a write takes 50 ms: events lost", burst, "lost", recorders},
-			{"  requests at once", burst, "requests at once", recorders},
-			{"  seconds until the last is written", burst, "s to the last", recorders},
-			{"an object that changes fails 10,000 times: writes", moved, "writes", recorders},
-		}},
-		{"Jobs, " + memory, group + "jobgc", listerAndGet, []row{
-			{"1,000 new Jobs, the watch is 250 ms late: called missing", created, "falsely missing", looks},
-			{"  requests", created, "GETs", [2]string{"", liveGet}},
-		}},
-		{"Controllers, on the control plane", "make compare", [2]string{"usual", "careful"}, []row{
-			{"1,000 runs that ended, a minute: writes", idle, bench.Requests, both},
-			{"the leader is killed: seconds until the other one works", takeover, "s", both},
-		}},
-		{"To a canary and back, on Argo Rollouts", "make compare", applyAndReference, []row{
-			{"a Deployment of 5: fewest ready pods", canary, least, [2]string{naively, byReference}},
-			{"  most ready pods", canary, most, [2]string{naively, byReference}},
-			{"  pods of the Deployment in the end", canary, last, [2]string{naively, byReference}},
-		}},
-	}
-}
-
-func (t table) write(b *strings.Builder, c *comparison) {
-	fmt.Fprintf(b, "%s (%s)\n", t.title, t.command)
-	fmt.Fprintf(b, "%-57s%14s%14s%15s\n", "", t.heads[0], t.heads[1], "controllerkit")
-	for _, r := range t.rows {
-		fmt.Fprintf(b, "%-57s", r.title)
-		for i, subject := range []string{r.peers[0], r.peers[1], ours} {
-			text := ""
-			if subject != "" {
-				text = cell(c.of(r.measure, r.unit, subject), 0)
-			}
-			fmt.Fprintf(b, "%*s", 14+i/2, text)
+// row returns the numbers of two peers, which may be empty, and ours.
+func (c *comparison) row(title, measure, unit string, peers ...string) string {
+	cells := []any{title}
+	for _, subject := range append(peers, ours) {
+		text := ""
+		if subject != "" {
+			text = cell(c.of(measure, unit, subject), 0)
 		}
-		b.WriteString("\n")
+		cells = append(cells, text)
 	}
+	return fmt.Sprintf("%-57s%14s%14s%15s", cells...)
 }

@@ -7,7 +7,8 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,36 +19,47 @@ import (
 )
 
 func main() {
-	namespace := flag.String("namespace", "", "`namespace` to work in")
-	elect := flag.Bool("leader-elect", false, "reconcile only while holding the lease")
-	care := flag.Bool("careful", false, "lose no result")
+	var o options
+	flag.StringVar(&o.namespace, "namespaces", "", "`namespace` to work in")
+	flag.StringVar(&o.metrics, "metrics-bind-address", "", "address of the metrics")
+	flag.String("log-format", "json", "the only one")
+	flag.BoolVar(&o.elect, "leader-elect", false, "reconcile only while holding the lease")
+	flag.StringVar(&o.lease, "leader-elect-lease-name", "", "name of the lease")
+	flag.String("leader-elect-lease-namespace", "", "the namespace to work in")
+	flag.BoolVar(&o.care, "careful", false, "lose no result")
 	flag.Parse() // --kubeconfig is controller-runtime's
 	ctrl.SetLogger(zap.New())
-	if err := run(ctrl.SetupSignalHandler(), *namespace, *elect, *care); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, namespace string, elect, care bool) error {
+// options are the flags, which are named as the example's.
+type options struct {
+	namespace, metrics, lease string
+	elect, care               bool
+}
+
+func run(ctx context.Context, o options) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 100, 200
-	options, err := baseline.Options(namespace)
+	options, err := baseline.Options(o.namespace)
 	if err != nil {
 		return err
 	}
-	options.Metrics.BindAddress = "127.0.0.1:0"
-	options.LeaderElection = elect
-	options.LeaderElectionID = "agentrun"
-	options.LeaderElectionNamespace = namespace
+	options.Metrics.BindAddress = o.metrics
+	options.LeaderElection = o.elect
+	options.LeaderElectionID = o.lease
+	options.LeaderElectionNamespace = o.namespace
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return err
 	}
-	err = baseline.Add(mgr, care)
+	err = baseline.Add(mgr, o.care)
 	if err != nil {
 		return err
 	}
@@ -58,7 +70,7 @@ func run(ctx context.Context, namespace string, elect, care bool) error {
 	return mgr.Start(ctx)
 }
 
-// saysReady logs once that the manager has started.
+// saysReady logs an address that answers once the manager has started.
 type saysReady struct{ cache cache.Cache }
 
 // NeedLeaderElection is false: a replica that waits for the lease is ready.
@@ -66,7 +78,8 @@ func (saysReady) NeedLeaderElection() bool { return false }
 
 func (r saysReady) Start(ctx context.Context) error {
 	if r.cache.WaitForCacheSync(ctx) {
-		fmt.Fprintln(os.Stdout, "ready")
+		ready := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		ctrl.Log.Info("listening", "address", ready.Listener.Addr().String())
 	}
 	return nil
 }
