@@ -29,8 +29,8 @@
 // creates nothing twice. The careful controller relies on its cache there. All
 // have four workers, so slow requests cost time.
 //
-// BENCH_RUNS has the number of runs, 500 by default, and BENCH_IDLE that of idle
-// runs, 1000 by default. BENCH_ROUNDS is how often each load runs, once by
+// BENCH_RUNS has the number of runs, 500 by default, and BENCH_IDLE that of
+// idle runs, 1000 by default. BENCH_ROUNDS is how often each load runs, once by
 // default. The numbers are then medians.
 package main
 

@@ -19,10 +19,10 @@
 //	controlplane.controllerkit.dev/linger   how long it stays after it was deleted; default 0s
 //
 // The default outcome is succeed, and never for a pod whose restartPolicy is
-// Always, as in a Deployment. A pod with an unknown value fails immediately,
-// with a message that lists the accepted values. A deleted pod ends with exit
-// code 143, like a program that obeys SIGTERM, and is removed. OnFailure is
-// treated as Never: nothing restarts.
+// Always, as in a Deployment. A pod with an unknown value stays as it is; the
+// log says why. A deleted pod ends with exit code 143, like a program that
+// obeys SIGTERM, and is removed. OnFailure is treated as Never: nothing
+// restarts.
 //
 // # RBAC
 //
@@ -82,6 +82,14 @@ type mark struct {
 	uid   types.UID
 	stage stage
 }
+
+// stage is a state whose length matters.
+type stage string
+
+const (
+	whileRunning  stage = "running"
+	whileDeleting stage = "deleting"
+)
 
 // Register creates the node and makes it ready.
 func (k *Kubelet) Register(ctx context.Context) error {
@@ -171,45 +179,64 @@ func (k *Kubelet) serve(
 	if err != nil {
 		return 0, err
 	}
-	plan, invalid := planFor(pod)
-	step, wait := next(pod, plan, invalid, func(s stage) time.Duration {
-		first, _ := k.stages.LoadOrStore(mark{pod.UID, s}, time.Now())
-		return time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
-	})
-	return wait, k.take(ctx, pod, step, plan, invalid)
-}
-
-// take carries out one step.
-func (k *Kubelet) take(ctx context.Context, pod *corev1.Pod, step step, plan plan, invalid error) error {
-	pods := k.client.CoreV1().Pods(pod.Namespace)
-	var status corev1.PodStatus
-	switch step {
-	case bind:
-		return pods.Bind(ctx, &corev1.Binding{
+	p, err := planFor(pod)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil:
+		return 0, k.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID},
 			Target:     corev1.ObjectReference{Kind: "Node", Name: NodeName},
 		}, metav1.CreateOptions{})
-	case remove:
-		return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{
-			GracePeriodSeconds: new(int64(0)),
-			Preconditions:      &metav1.Preconditions{UID: &pod.UID},
-		})
-	case run:
-		status = runningStatus(pod, time.Now())
-	case finish:
-		status = endedStatus(pod, plan.ending(), time.Now())
-	case reject:
-		rejected := ending{code: 1, reason: "InvalidAnnotation", message: invalid.Error()}
-		status = endedStatus(pod, rejected, time.Now())
-		status.Reason, status.Message = "InvalidAnnotation", invalid.Error()
-	case evict:
-		evicted := ending{code: 143, reason: "Error", message: "deleted while it ran"}
-		status = endedStatus(pod, evicted, time.Now())
-	default:
-		return nil
+	case pod.Spec.NodeName != NodeName:
+		return 0, nil
+	case pod.DeletionTimestamp != nil:
+		return k.end(ctx, pod, p)
+	case ended(pod):
+		return 0, nil
+	case pod.Status.Phase != corev1.PodRunning:
+		return 0, k.update(ctx, pod, runningStatus(pod, time.Now()))
+	case p.outcome == Never:
+		return 0, nil
 	}
+	if wait := p.delay - k.since(pod, whileRunning); wait > 0 {
+		return wait, nil
+	}
+	return 0, k.update(ctx, pod, endedStatus(pod, p.ending(), time.Now()))
+}
+
+// end takes a pod that was deleted one step further.
+func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, p plan) (time.Duration, error) {
+	if wait := p.linger - k.since(pod, whileDeleting); wait > 0 {
+		return wait, nil
+	}
+	if !ended(pod) { // like a kubelet, so that a Job's controller counts the pod
+		evicted := ending{code: 143, reason: "Error", message: "deleted while it ran"}
+		return 0, k.update(ctx, pod, endedStatus(pod, evicted, time.Now()))
+	}
+	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
+		return 0, nil // already removed; a finalizer keeps the object
+	}
+	return 0, k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)),
+		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+	})
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// since says for how long the pod has been in a stage.
+func (k *Kubelet) since(pod *corev1.Pod, s stage) time.Duration {
+	first, _ := k.stages.LoadOrStore(mark{pod.UID, s}, time.Now())
+	return time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
+}
+
+func (k *Kubelet) update(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
 	pod = pod.DeepCopy()
 	pod.Status = status
-	_, err := pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 	return err
 }

@@ -35,36 +35,28 @@ type plan struct {
 	linger  time.Duration
 }
 
-// planFor reads the annotations. The error names every invalid value and the
-// accepted ones.
+// planFor reads the annotations.
 func planFor(pod *corev1.Pod) (plan, error) {
 	p := plan{outcome: Succeed, delay: defaultDelay}
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		p.outcome = Never
 	}
 	var errs []error
-	for name, value := range pod.Annotations {
-		accepted, ok := "a Go duration that is not negative, such as 500ms", true
-		switch name {
-		case OutcomeAnnotation:
-			accepted = "succeed, fail or never"
-			p.outcome, ok = value, value == Succeed || value == Fail || value == Never
-		case DelayAnnotation:
-			p.delay, ok = duration(value)
-		case LingerAnnotation:
-			p.linger, ok = duration(value)
-		}
-		if !ok {
-			err := fmt.Errorf("annotation %s: %q is not accepted; want %s", name, value, accepted)
+	durations := map[string]*time.Duration{DelayAnnotation: &p.delay, LingerAnnotation: &p.linger}
+	for name, into := range durations {
+		if value, ok := pod.Annotations[name]; ok {
+			var err error
+			*into, err = time.ParseDuration(value)
 			errs = append(errs, err)
 		}
 	}
+	if value, ok := pod.Annotations[OutcomeAnnotation]; ok {
+		p.outcome = value
+	}
+	if p.outcome != Succeed && p.outcome != Fail && p.outcome != Never {
+		errs = append(errs, fmt.Errorf("%s: %q is not succeed, fail or never", OutcomeAnnotation, p.outcome))
+	}
 	return p, errors.Join(errs...)
-}
-
-func duration(value string) (d time.Duration, ok bool) {
-	d, err := time.ParseDuration(value)
-	return d, err == nil && d >= 0
 }
 
 // ending is how the containers of a pod ended.
