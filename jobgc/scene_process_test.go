@@ -6,12 +6,15 @@ package jobgc_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -328,7 +331,8 @@ func (p *process) reconcile(ctx context.Context, postpones bool) time.Duration {
 }
 
 func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, error) {
-	ref, found, err := p.guard.Step(ctx, jobgc.Request{
+	log := funcr.NewJSON(p.logged, funcr.Options{})
+	ref, found, err := p.guard.Step(logr.NewContext(ctx, log), jobgc.Request{
 		Owner: o, Ref: o.ref, Done: o.end != "", Recorded: p.recorded && o.end != "",
 		Cancel: o.cancel, Suspend: o.suspend, Name: p.jobName,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
@@ -356,6 +360,15 @@ func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, e
 		p.breaks("%s calls %s lost, whose result the watch has brought", p.name, o.ref.UID)
 	}
 	return found, err
+}
+
+// logged shows the message of a line of the log.
+func (p *process) logged(object string) {
+	var line struct{ Msg string }
+	if err := json.Unmarshal([]byte(object), &line); err != nil {
+		p.breaks("log: %v", err)
+	}
+	p.say("log: %s", line.Msg)
 }
 
 func (s *sceneServer) readOwner() (*sceneOwner, error) {
