@@ -96,13 +96,8 @@ func (s *store) write(group string, apply func()) error {
 	return nil
 }
 
-// wait waits until n Events were created.
+// wait waits until n Events were created, but no longer than patience.
 func (s *store) wait(n int) error {
-	return s.until("not all Events were created", func() bool { return s.creates >= n })
-}
-
-// until waits until a write makes ok true, but no longer than patience.
-func (s *store) until(otherwise string, ok func() bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := false
@@ -113,9 +108,9 @@ func (s *store) until(otherwise string, ok func() bool) error {
 		s.changed.Broadcast()
 	})
 	defer alarm.Stop()
-	for !ok() {
+	for s.creates < n {
 		if late {
-			return errors.New(otherwise + " within " + patience.String())
+			return errors.New("not all Events were created within " + patience.String())
 		}
 		s.changed.Wait()
 	}
