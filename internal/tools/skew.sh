@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 for version in "$@"; do
 	export CONTROLLERKIT_KUBERNETES=$version
+	unset KUBEBUILDER_ASSETS # its programs have another version
 	echo "Kubernetes v$version"
 	(cd internal/controlplane && nice go run ./cmd/build kubectl && go test -count=1 -run '^TestProgramsCarryTheirRealVersion$' .)
 	(cd internal/e2e && go test -race -count=1 -timeout 20m . ./status ./events ./jobgc ./chaos)
