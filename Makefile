@@ -16,9 +16,7 @@ NESTED  := \
 	examples/controller-runtime \
 	internal/consumer \
 	examples/migrate \
-	internal/e2e \
-	internal/e2e/chart \
-	internal/e2e/rollout
+	internal/e2e
 PINS    := internal/tools internal/tools/lint \
 	$(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
@@ -35,13 +33,13 @@ MODULE := github.com/proompteng/controllerkit
 NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep -v /internal/repotest)
 
 # What runs where. make test-floor alone runs SLOW, which takes minutes. make e2e runs SUITES without LONG. make
-# test-all runs the rest of internal/e2e, and the modules in REST without the race detector, which would compile helm
-# for minutes.
+# test-all runs the rest of internal/e2e, and what is in REST without the race detector.
 SLOW   := Thousand|Cliff
 SUITES := . ./status ./events ./jobgc
 LONG   := TestDemoOnANamedCluster|TestAFailureThatGoesOnKeepsItsEvent
 LONG   := $(LONG)|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
-REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e,$(NESTED)))
+APART  := internal/e2e/chart internal/e2e/rollout
+REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e,$(NESTED))) $(APART)
 
 # A line that begins with ##@ names the group of the targets below it.
 .PHONY: help
@@ -134,7 +132,8 @@ e2e-rest: controlplane ## Run the other suites: Argo Rollouts, chart, Prometheus
 test/rest:
 	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp . # the program that exports by OTLP
 	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' . ./events ./jobgc
-	@cd internal/e2e && $(GOTEST) -count=1 $$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')")
+	@cd internal/e2e && $(GOTEST) -count=1 \
+		$$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')" | grep -vE '/(chart|rollout)(/|$$)')
 $(addprefix test/,$(REST)): test/%:
 	@cd $* && $(GOTEST) -count=1 ./...
 
