@@ -172,7 +172,7 @@ func (m machine) missing(a answer) machine {
 // its outcome, and one that the Guard remembers is there: the API server knows
 // it.
 func (m machine) findUnrecorded() (machine, request) {
-	if m.cached.control == controlOwner {
+	if m.cached.control == controlOwner && !m.isPast(m.cached) {
 		return m.findShown()
 	}
 	if !m.looksByName() {
@@ -202,6 +202,16 @@ func (m machine) findShown() (machine, request) {
 	}
 	m.notes.seen = m.cached // it may be gone by now
 	return m, requestRead
+}
+
+// isPast reports whether a Job that Step did not create belongs to a run that
+// ended before Step was called for it. The Job stays as it is.
+func (m machine) isPast(job jobFacts) bool {
+	if !m.named || !m.ended || m.cancel {
+		return false
+	}
+	ours := job.annotated || job.held
+	return !ours
 }
 
 // takes reports whether a Job of this owner is taken over by its name: Step did
