@@ -54,7 +54,8 @@ type Ref struct {
 	// +optional
 	Outcome Outcome `json:"outcome,omitempty"`
 
-	// Released says that nothing is left to do for the Job.
+	// Released says that nothing is left to do for the Job. It may stay false
+	// after a release, which saves a write: it saves a read after a restart.
 	// +optional
 	Released bool `json:"released,omitempty"`
 }
