@@ -53,7 +53,7 @@ type Sample struct {
 	// Most is the library's highest number of all rounds. A gate with "=" is
 	// held against it, because a median hides a result that was lost once.
 	Most float64
-	// Limit is that of a Count.
+	// Limit of a Count.
 	Limit string
 }
 

@@ -87,7 +87,7 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 }
 
 // TestRelease_CommandsOfThePagesWork runs the first commands of README, which
-// name the version latest, and those of the release checklist that try a
+// name the version latest, and the ones of the release checklist that try a
 // published version. hello must print what its README shows.
 func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 	r := publish(t)

@@ -76,7 +76,7 @@ func (f *film) add(at time.Duration, line string) {
 	f.shots = append(f.shots, s)
 }
 
-// still is how long the picture stands still at most, except at its end.
+// still is how long the picture stays the same at most, except at its end.
 const still = 2 * time.Second
 
 // write draws the film.

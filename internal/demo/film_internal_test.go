@@ -35,12 +35,12 @@ func TestFilm(t *testing.T) {
 	for reason, want := range map[string]string{
 		"A column is a character, and a text is not markup.": `<text y="20"><tspan x="24">1.0s</tspan><tspan x="72">é</tspan>` +
 			`<tspan x="96" class="working">Running</tspan><tspan x="168">R&amp;D &lt;script&gt;</tspan></text>`,
-		"A line is cut.":                        "x…</tspan>" + `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="1.0s"/>`,
-		"What stands still is cut.":             `<tspan x="72" class="good">Succeeded</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/>`,
-		"The last lines are shown.":             `<g transform="translate(0 -40)">`,
-		"The lines move when there is no room.": `values="0 0;0 0;`,
-		"The last line stays for some time.":    `dur="8.0s"`,
-		"Each move has its moment.":             `keyTimes="0.0000;0.1250;0.3750;`,
+		"A line is cut.":                           "x…</tspan>" + `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="1.0s"/>`,
+		"A long pause is cut.":                     `<tspan x="72" class="good">Succeeded</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/>`,
+		"The last lines are shown.":                `<g transform="translate(0 -40)">`,
+		"The lines move when the picture is full.": `values="0 0;0 0;`,
+		"The last line stays for some time.":       `dur="8.0s"`,
+		"Each move has its moment.":                `keyTimes="0.0000;0.1250;0.3750;`,
 	} {
 		assert.Contains(t, svg.String(), want, reason)
 	}

@@ -49,7 +49,7 @@ func TestDuration(t *testing.T) {
 				var e *env.Error
 				require.ErrorAs(t, err, &e, tc.reason)
 				assert.Equal(t, "X", e.Name, tc.reason)
-				assert.Contains(t, err.Error(), "10m", "the error says what is accepted")
+				assert.Contains(t, err.Error(), "10m", "the error names an accepted value")
 				assert.Equal(t, def, got, "an error leaves the default")
 				return
 			}

@@ -18,7 +18,7 @@ func (s *set) has(hash uint64) bool {
 	return s.table[s.slot(hash)] != 0
 }
 
-// add adds a hash, unless the set has it already.
+// add adds a hash, unless it is in the set already.
 func (s *set) add(hash uint64) {
 	if 4*s.count >= 3*len(s.table) {
 		s.grow()

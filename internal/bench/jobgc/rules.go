@@ -26,7 +26,7 @@ const (
 	liveRead    = "lister, then live GET" // Kubernetes' own TTL controller, before it deletes
 )
 
-// ours asks again when Step says so, like a controller that has nothing to
+// ours asks again when Step asks for it, like a controller that has nothing to
 // change until then.
 var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (bool, error) {
 	for {
@@ -59,7 +59,7 @@ var (
 	rules = []rule{ours, byLister, live}
 )
 
-// judge is what they do with the answer.
+// judge reads the answer as the two rules do.
 func judge(err error) (missing bool, failed error) {
 	if apierrors.IsNotFound(err) {
 		return true, nil

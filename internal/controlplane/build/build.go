@@ -69,8 +69,8 @@ type Options struct {
 	// Log receives the progress as lines of text. Nil means no log.
 	Log io.Writer
 
-	// Source is the directory with the build modules. Empty means the one that
-	// `go list -m` finds from the working directory.
+	// Source is the directory with the build modules. Empty means that
+	// `go list -m` finds it from the working directory.
 	Source string
 
 	// More are other programs to provide, such as Scheduler. Empty means none.
@@ -88,7 +88,7 @@ type program struct {
 
 // programs are built in this order: a program shares compiled packages with
 // earlier ones. So the modules of etcd, Kubernetes and kwok require the same
-// versions of what they have in common.
+// versions of the modules that they share.
 func programs() []program {
 	return []program{
 		{Etcd, "etcd", "go.etcd.io/etcd/server/v3"},

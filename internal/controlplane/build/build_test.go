@@ -76,7 +76,7 @@ func TestEnsure_BuildsOnceAndSaysSo(t *testing.T) {
 	require.NoError(t, os.Remove(programs[build.ControllerManager]))
 	more, log, err := ensure(t, src, build.Kubectl, build.Kwok)
 	require.NoError(t, err)
-	assert.Equal(t, 3, strings.Count(log, "building "), "what is missing, and what was asked for: %s", log)
+	assert.Equal(t, 3, strings.Count(log, "building "), "the missing ones, and the ones asked for: %s", log)
 	require.NoError(t, os.WriteFile(filepath.Join(src, "kwok", "go.sum"), []byte("\n"), 0o644))
 	changed, _, err := ensure(t, src, build.Kwok)
 	require.NoError(t, err)

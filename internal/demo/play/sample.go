@@ -108,7 +108,7 @@ func parse(file, body string) (*Sample, error) {
 		}
 	}
 	if s.Run == nil {
-		return nil, errors.New("there is no AgentRun")
+		return nil, errors.New("it has no AgentRun")
 	}
 	if s.Secret != nil {
 		s.SecretAfter = s.Secret.Annotations[applyAfter]

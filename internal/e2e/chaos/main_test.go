@@ -33,7 +33,7 @@ var full = flag.Bool("full", false, "run the full set, which takes minutes")
 // count is the number of runs of TestSoak.
 var count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
 
-// tableFile is where the faults and what they cost are written.
+// tableFile is where the faults and their costs are written.
 var tableFile = flag.String("table", "", "write a table of the faults to this Markdown file, each fault of the network on its own")
 
 // either returns the value for the full set or for the short one.

@@ -65,7 +65,7 @@ func (p *proxy) misbehave(through http.Handler, w http.ResponseWriter, r *http.R
 	return isHit && b.act(through, w, r)
 }
 
-// delay holds a request, until its client gives up at the latest.
+// delay holds a request, at most until its client gives up.
 func delay(r *http.Request, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -124,7 +124,7 @@ var network = map[string]behavior{
 }
 
 // TestTheNetworkBreaks: a fault under load, for seconds. The short set has all
-// faults in turn, in one world, except for the one that takes 11 minutes.
+// faults, one after the other, in one world, without the fault of 11 minutes.
 func TestTheNetworkBreaks(t *testing.T) {
 	t.Parallel()
 	if *tableFile == "" && !*full {

@@ -67,11 +67,11 @@ func TestEtcdIsRestored(t *testing.T) {
 	list, err := w.Runs.List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
 	n := len(list.Items)
-	assert.Less(t, n, 33, "what was created after the copy is gone")
+	assert.Less(t, n, 33, "the runs from after the copy are gone")
 	w.holds(ctx, t, n)
 }
 
-// revision is that of the store.
+// revision returns the revision of the store.
 func revision(ctx context.Context, t *testing.T) int {
 	t.Helper()
 	answer := etcd(ctx, t, "kv/range", map[string]any{"key": "YQ=="})

@@ -64,7 +64,7 @@ func (s *stage) back(to *appsv1.Deployment, args ...string) {
 }
 
 // TestMigration_IsFollowedByACanary: a plan may run twice, and the first change
-// after it is a canary. The way back from its middle loses no endpoint, though
+// after it is a canary. A return from its middle loses no endpoint, though
 // the pods run two versions then.
 //
 //req:shows R5

@@ -102,7 +102,7 @@ func (c *comparison) draw() error {
 	}
 	fmt.Fprint(os.Stdout, text)
 	for name, body := range map[string]string{dataFile: string(data), textFile: text, pictureFile: picture} {
-		if err := os.WriteFile(name, []byte(body), 0o644); err != nil { //nolint:gosec // as git has it
+		if err := os.WriteFile(name, []byte(body), 0o644); err != nil { //nolint:gosec // the mode in git
 			return err
 		}
 	}
