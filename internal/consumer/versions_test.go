@@ -51,8 +51,8 @@ func everyPackage() (paths []string) {
 	return paths
 }
 
-// TestGet_KeepsTheKubernetesVersionsOfAProject takes all packages together: they
-// raise whatever one of them raises.
+// TestGet_KeepsTheKubernetesVersionsOfAProject takes all packages together:
+// they raise whatever one of them raises.
 func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
