@@ -205,9 +205,13 @@ func (m machine) findShown() (machine, request) {
 }
 
 // isPast reports whether a Job that Step did not create belongs to a run that
-// ended before Step was called for it. The Job stays as it is.
+// ended before Step was called for it. The Job stays as it is, unless it still
+// has to be stopped.
 func (m machine) isPast(job jobFacts) bool {
-	if !m.named || !m.ended || m.cancel {
+	if !m.named || !m.ended {
+		return false
+	}
+	if m.cancel && job.state != Finished {
 		return false
 	}
 	ours := job.annotated || job.held

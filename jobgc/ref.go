@@ -55,7 +55,7 @@ type Ref struct {
 	Outcome Outcome `json:"outcome,omitempty"`
 
 	// Released says that nothing is left to do for the Job. It may stay false
-	// after a release, which saves a write: it saves a read after a restart.
+	// after a release: true saves a read after a restart, and costs a write.
 	// +optional
 	Released bool `json:"released,omitempty"`
 }

@@ -61,10 +61,11 @@ type Request struct {
 	// run-<uid of Owner>. Each owner needs a different name. A Job of this name
 	// that Owner controls is taken over, also if it has finished: Step puts it
 	// into the Ref, and gives it the annotations, the TTL and the finalizer of
-	// a Job that Step creates, which costs a read and a patch. Of an owner that
-	// is Done, and not cancelled, it stays as it is, and the Ref stays nil. If
-	// another owner controls it, or none, Step returns an error. A Ref that has
-	// a name keeps it.
+	// a Job that Step creates, which costs a read and a patch. If the owner was
+	// Done before, its Job stays as it is and the Ref stays nil; only a Job
+	// that a cancellation still has to stop is taken over. If another owner
+	// controls the Job, or none, Step returns an error. A Ref that has a name
+	// keeps it.
 	//
 	// While Name is empty, Step returns an error instead of creating a Job if
 	// the informer has an unfinished Job that Owner controls and Step has not
