@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
@@ -54,28 +55,58 @@ func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, tc.phase, before, tc.reason)
 
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			factory := informers.NewSharedInformerFactory(clients, 0)
-			jobs := factory.Batch().V1().Jobs()
-			informer := jobs.Informer()
-			cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-				return jobs.Lister().Jobs(namespace).Get(name)
-			}
-			guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
-			require.NoError(t, err)
-			factory.Start(ctx.Done())
-			require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
-			after, err := jobsAfter(ctx, guard, newServer(run), run)
+			after, err := jobsAfter(t.Context(), newGuard(t, clients), newServer(run), run)
 			require.NoError(t, err)
 			assert.Equal(t, tc.phase, after, tc.reason)
 			require.NotNil(t, run.Status.Job)
 			assert.Equal(t, jobName(run), run.Status.Job.Name)
-			list, err := clients.BatchV1().Jobs("ns").List(ctx, metav1.ListOptions{})
+			list, err := clients.BatchV1().Jobs("ns").List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
 			assert.Len(t, list.Items, 1)
-			stop()
-			factory.Shutdown()
 		})
 	}
+}
+
+// newGuard returns a Guard with an informer that has the Jobs of clients.
+func newGuard(t *testing.T, clients kubernetes.Interface) *jobgc.Guard {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	factory := informers.NewSharedInformerFactory(clients, 0)
+	t.Cleanup(func() {
+		stop()
+		factory.Shutdown()
+	})
+	jobs := factory.Batch().V1().Jobs()
+	informer := jobs.Informer()
+	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return jobs.Lister().Jobs(namespace).Get(name)
+	}
+	guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
+	require.NoError(t, err)
+	factory.Start(ctx.Done())
+	require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
+	return guard
+}
+
+// TestJobs_OfEndedRunsCostNothing: Step makes no request for them after the
+// migration, however many there are.
+func TestJobs_OfEndedRunsCostNothing(t *testing.T) {
+	run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "nightly", UID: "run-uid"}}
+	run.Status.Phase = "Succeeded"
+	job := newJob(run)
+	job.UID = "job-uid"
+	job.Spec.TTLSecondsAfterFinished = new(int32(600))
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	clients := fake.NewClientset(job)
+	live := newServer(run)
+	guard := newGuard(t, clients)
+	clients.ClearActions()
+	for range 2 {
+		phase, err := jobsAfter(t.Context(), guard, live, run)
+		require.NoError(t, err)
+		assert.Equal(t, "Succeeded", phase)
+		assert.Nil(t, run.Status.Job)
+	}
+	assert.Empty(t, clients.Actions())
+	assert.Zero(t, live.reads)
 }
