@@ -4,8 +4,9 @@
 package sieve_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
@@ -81,27 +84,26 @@ func (w *world) left() []string {
 // describe says all of a status that does not depend on the time.
 func (w *world) describe(run *v1alpha1.AgentRun) string {
 	st := run.Status
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s %q generation %d", st.Phase, st.Reason, st.Message, st.ObservedGeneration)
 	job := new(batchv1.Job)
 	if st.JobRef != nil {
-		fmt.Fprintf(&text, "; Job %s, outcome %q", st.JobRef.UID, st.JobRef.Outcome)
 		for _, c := range w.history {
 			if c.base() == jobs && c.object.GetUID() == st.JobRef.UID {
 				job = as[batchv1.Job](c.object)
 			}
 		}
+		st.JobRef = &jobgc.Ref{UID: st.JobRef.UID, Outcome: st.JobRef.Outcome}
 	}
 	_, end := finished(job)
-	fmt.Fprintf(&text, "; started %s, finished %s", same(st.StartedAt, job.Status.StartTime), same(st.FinishedAt, &metav1.Time{Time: end}))
-	conditions := map[string]string{}
-	for _, c := range st.Conditions {
-		conditions[c.Type] = fmt.Sprintf("%s %s %q", c.Status, c.Reason, c.Message)
+	times := "started " + same(st.StartedAt, job.Status.StartTime) +
+		", finished " + same(st.FinishedAt, &metav1.Time{Time: end})
+	st.Stamp = status.Stamp{ObservedGeneration: st.ObservedGeneration}
+	for i := range st.Conditions {
+		st.Conditions[i].ObservedGeneration = 0
+		st.Conditions[i].LastTransitionTime = metav1.Time{}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(conditions)) {
-		fmt.Fprintf(&text, "; %s %s", kind, conditions[kind])
-	}
-	return text.String()
+	slices.SortFunc(st.Conditions, func(a, b metav1.Condition) int { return cmp.Compare(a.Type, b.Type) })
+	text, _ := json.Marshal(st) // a status has nothing that JSON lacks
+	return times + "; " + string(text)
 }
 
 // same compares a time of the status with the Job's.

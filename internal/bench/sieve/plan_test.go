@@ -62,7 +62,7 @@ type plan struct {
 }
 
 func (p plan) String() string {
-	text := fmt.Sprintf("%s: %s: %s", p.story.name, p.pattern, p.at)
+	text := fmt.Sprintf("%s: %s: %s", p.story.Name, p.pattern, p.at)
 	if p.pattern == stale {
 		text += fmt.Sprintf(", from before %s", p.from)
 	}
@@ -204,10 +204,9 @@ func (w *world) versionBefore(at point) int {
 
 // userReacts lets the user of the story act once.
 func (w *world) userReacts(c change) {
-	when := w.plan.story.when
-	if w.acted || when == nil || !when(c) {
+	if w.acted || !w.plan.story.isDue(c) {
 		return
 	}
 	w.acted = true
-	time.AfterFunc(userAct, func() { w.plan.story.act(w.server) })
+	time.AfterFunc(userAct, func() { w.ask(w.plan.story.Then) })
 }

@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -64,8 +62,6 @@ func newServer() *server {
 		grown:   make(chan struct{}),
 		created: map[string]int{},
 		counts:  map[point]int{},
-		before:  func(point) error { return nil },
-		after:   func(change) {},
 	}
 }
 
@@ -265,8 +261,8 @@ func (s *server) do(by actor, verb, resource, subresource, name string, body any
 	_, _ = s.write(w) // the object may be gone
 }
 
-// list returns the objects of a resource of a version, by name.
-func (s *server) list(resource string, version int) []*object {
+// list returns the objects of a resource at a version, by their names.
+func (s *server) list(resource string, version int) map[string]*object {
 	found := map[string]*object{}
 	for _, c := range s.history[:version] {
 		if c.base() != resource {
@@ -277,11 +273,7 @@ func (s *server) list(resource string, version int) []*object {
 			delete(found, c.object.GetName())
 		}
 	}
-	var all []*object
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, found[name])
-	}
-	return all
+	return found
 }
 
 func groupResource(resource string) schema.GroupResource {

@@ -5,51 +5,43 @@ package sieve_test
 
 import (
 	_ "embed"
-	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"testing"
 	"text/template"
 
 	"github.com/stretchr/testify/assert"
 )
 
-// row counts the plans of one pattern, and how they ended.
-type row struct {
-	generated, plans, right int
-	wrong                   map[string]int
-}
+// counts are the plans of one controller, by pattern and column of the page.
+type counts map[pattern]map[string]int
 
-// counts are the plans of one controller.
-type counts struct {
-	controller string
-	rows       map[pattern]*row
-}
+// The first columns. The others are wrongs.
+const (
+	played = "plans"
+	right  = "ended right"
+)
 
-func newCounts(controller string) counts {
-	c := counts{controller, map[pattern]*row{}}
-	for _, p := range patterns() {
-		c.rows[p] = &row{wrong: map[string]int{}}
+func (c counts) add(p pattern, wrong []string) {
+	if c[p] == nil {
+		c[p] = map[string]int{}
 	}
-	return c
-}
-
-func (c *counts) add(p pattern, wrong []string) {
-	r := c.rows[p]
-	r.plans++
+	c[p][played]++
 	if len(wrong) == 0 {
-		r.right++
+		c[p][right]++
 	}
 	for _, what := range wrong {
-		r.wrong[what]++
+		c[p][what]++
 	}
 }
 
 // assertPlayed checks that there were plans of each pattern.
-func (c *counts) assertPlayed(t *testing.T) {
+func (c counts) assertPlayed(t *testing.T) {
 	t.Helper()
-	for p, r := range c.rows {
-		assert.Positive(t, r.plans, p)
-		t.Logf("%s: %+v", p, *r)
+	for _, p := range patterns() {
+		assert.Positive(t, c[p][played], p)
+		t.Logf("%s: %v", p, c[p])
 	}
 }
 
@@ -58,22 +50,21 @@ func (c *counts) assertPlayed(t *testing.T) {
 //go:embed testdata/sieve.md.tmpl
 var page string
 
-// writePage writes the page with the counts of each controller.
-func writePage(to io.Writer, all []counts) error {
+// writePage writes the page with the counts of each contestant.
+func writePage(to io.Writer, stories int, all []counts) error {
 	var lines []string
-	for _, c := range all {
+	for i, c := range contestants() {
 		for _, p := range patterns() {
-			r := c.rows[p]
-			line := fmt.Sprintf("| %s | %s | %d | %d |", c.controller, p, r.plans, r.right)
-			for _, what := range wrongs() {
-				line += fmt.Sprintf(" %d |", r.wrong[what])
+			cells := []string{c.name, string(p)}
+			for _, column := range append([]string{played, right}, wrongs()...) {
+				cells = append(cells, strconv.Itoa(all[i][p][column]))
 			}
-			lines = append(lines, line)
+			lines = append(lines, "| "+strings.Join(cells, " | ")+" |")
 		}
 	}
 	t, err := template.New("").Parse(page)
 	if err != nil {
 		return err
 	}
-	return t.Execute(to, map[string]any{"Stories": len(stories()), "Rows": lines})
+	return t.Execute(to, map[string]any{"Stories": stories, "Rows": lines})
 }
