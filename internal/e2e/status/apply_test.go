@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/examples/unstructured/condition"
 	"github.com/proompteng/controllerkit/status"
@@ -68,29 +69,23 @@ func TestManyControllers_Apply(t *testing.T) {
 	}
 }
 
-// TestManyControllers_ApplyNeedsAMapByType: in another list each apply replaces
-// the conditions of all other controllers.
-func TestManyControllers_ApplyNeedsAMapByType(t *testing.T) {
+// TestManyControllers_WhatAnApplyDoesNotDo: in a list that is no map by type,
+// each apply replaces the conditions of all other controllers. An apply has no
+// resourceVersion, and the API server does not look at a uid in it, so that it
+// reaches an object that was created again. Commit returns ErrReplaced.
+func TestManyControllers_WhatAnApplyDoesNotDo(t *testing.T) {
 	s := newStage(t)
-	before := s.object(t, tasks, "a")
-	for i := range 2 {
-		c := metav1.Condition{Type: typeOf(i), Status: "True", Reason: "Ok"}
-		require.NoError(t, condition.Apply(t.Context(), s.ours.dynamic(tasks), before, fmt.Sprintf("controller-%d", i), c))
+	for _, r := range []schema.GroupVersionResource{tasks, quotas} {
+		before := s.object(t, r, "a")
+		require.NoError(t, s.theirs.dynamic(r).Delete(t.Context(), "a", metav1.DeleteOptions{}))
+		s.object(t, r, "a")
+		for i := range 2 {
+			c := metav1.Condition{Type: typeOf(i), Status: "True", Reason: "Ok"}
+			require.NoError(t, condition.Apply(t.Context(), s.ours.dynamic(r), before, fmt.Sprintf("controller-%d", i), c))
+		}
 	}
 	assert.Len(t, conditionsIn(t, s.readLoose(t, tasks)), 1)
-}
-
-// TestManyControllers_ApplyReachesARecreatedObject: an apply has no
-// resourceVersion, and the API server does not look at a uid in it. Commit
-// returns ErrReplaced.
-func TestManyControllers_ApplyReachesARecreatedObject(t *testing.T) {
-	s := newStage(t)
-	before := s.object(t, quotas, "a")
-	require.NoError(t, s.theirs.dynamic(quotas).Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	s.object(t, quotas, "a")
-	c := metav1.Condition{Type: "Ready", Status: "True", Reason: "Ok"}
-	require.NoError(t, condition.Apply(t.Context(), s.ours.dynamic(quotas), before, "controller", c))
-	assert.Len(t, conditionsIn(t, s.readLoose(t, quotas)), 1)
+	assert.Len(t, conditionsIn(t, s.readLoose(t, quotas)), 2)
 }
 
 func conditionsIn(t *testing.T, u *unstructured.Unstructured) []any {

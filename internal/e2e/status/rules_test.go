@@ -4,6 +4,10 @@
 package status_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,65 +15,98 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // The rules, tested with a writer that does not keep the contract.
 
-// stored is the status before each attempt.
-const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Succeeded",
-	"START":"2025-06-01T12:00:00Z","END":"2025-06-01T12:30:00Z"}`
+// request is one on an object with the stored status.
+type request struct {
+	Reason string
+	Object bool            // it is for the object itself
+	How    string          // merge, json, apply, put or delete
+	Body   json.RawMessage // of a put, the status
+	Says   string          // which rule refuses it
+}
+
+func (r request) send(t *testing.T, c dynamic.ResourceInterface) error {
+	t.Helper()
+	subresources := []string{"status"}
+	if r.Object {
+		subresources = nil
+	}
+	var opts metav1.PatchOptions
+	switch r.How {
+	case "delete":
+		return c.Delete(t.Context(), "a", metav1.DeleteOptions{})
+	case "put":
+		u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		delete(u.Object, "status")
+		if r.Body != nil {
+			var sent object
+			require.NoError(t, json.Unmarshal(r.Body, &sent))
+			u.Object["status"] = sent
+		}
+		u.Object["spec"] = object{"image": "new"} // which a write of the status ignores
+		_, err = c.Update(t.Context(), u, metav1.UpdateOptions{}, subresources...)
+		return err
+	case "apply": // it takes over the fields of other owners
+		opts = metav1.PatchOptions{FieldManager: "other", Force: new(true)}
+	}
+	patches := map[string]types.PatchType{
+		"merge": types.MergePatchType, "json": types.JSONPatchType, "apply": types.ApplyPatchType,
+	}
+	_, err := c.Patch(t.Context(), "a", patches[r.How], r.Body, opts, subresources...)
+	return err
+}
 
 // underRules are the kind of controller-gen, and the kind with other names and
 // a default.
-var underRules = map[schema.GroupVersionResource]names{runs: {"AgentRun", "startedAt", "finishedAt"}, tasks: {"Task", "startTime", "completionTime"}}
+var underRules = map[string]status.FieldNames{
+	"AgentRun": {StartedAt: "startedAt", FinishedAt: "finishedAt"},
+	"Task":     taskNames,
+}
+
+// requestsOf reads the requests of the file for a kind, and its stored status.
+func requestsOf(t *testing.T, kind string) (refused, accepted map[string]request, stored request) {
+	t.Helper()
+	names := underRules[kind]
+	raw, err := os.ReadFile(filepath.Join("testdata", "rules.yaml"))
+	require.NoError(t, err)
+	words := strings.NewReplacer("GROUP", runs.GroupVersion().String(), "KIND", kind, "START", names.StartedAt, "END", names.FinishedAt)
+	var file struct{ Refused, Accepted map[string]request }
+	require.NoError(t, yaml.UnmarshalStrict([]byte(words.Replace(string(raw))), &file))
+	return file.Refused, file.Accepted, file.Accepted["TheSameAgain"]
+}
 
 // TestRulesRefuseEveryBreach: whoever writes, and however.
 //
 //req:shows S3
 func TestRulesRefuseEveryBreach(t *testing.T) {
-	const back, moved, dropped = "observedGeneration may not go back", "may not change once set", "may not be dropped"
-	cases := map[string]struct {
-		try attempt
-		why string
-	}{
-		"GenerationBack":        {merge(`{"status":{"observedGeneration":2}}`), back},
-		"GenerationToZero":      {merge(`{"status":{"observedGeneration":0}}`), back},
-		"GenerationCleared":     {merge(`{"status":{"observedGeneration":null}}`), back},
-		"StartMoved":            {merge(`{"status":{"START":"2025-06-01T12:00:01Z"}}`), moved},
-		"StartEarlier":          {merge(`{"status":{"START":"2025-06-01T11:59:59.999Z"}}`), moved},
-		"StartInAnotherZone":    {merge(`{"status":{"START":"2025-06-01T12:00:00+02:00"}}`), moved},
-		"StartCleared":          {merge(`{"status":{"START":null}}`), moved},
-		"StartRemoved":          {jsonPatch(`[{"op":"remove","path":"/status/START"}]`), moved},
-		"EndMoved":              {merge(`{"status":{"END":"2025-06-01T12:31:00Z"}}`), moved},
-		"EndCleared":            {merge(`{"status":{"END":null}}`), moved},
-		"StatusNull":            {merge(`{"status":null}`), dropped},
-		"StatusRemoved":         {jsonPatch(`[{"op":"remove","path":"/status"}]`), dropped},
-		"StatusLeftOutOfAPut":   {put(""), dropped},
-		"StatusEmptyInAPut":     {put(`{}`), back},
-		"FieldLeftOutOfAPut":    {put(`{"observedGeneration":3,"START":"2025-06-01T12:00:00Z"}`), moved},
-		"GenerationBackByApply": {apply(`{"observedGeneration":1}`), back},
-		"StartMovedByApply":     {apply(`{"START":"2025-06-01T13:00:00Z"}`), moved},
-		"AllAtOnceByJSONPatch":  {jsonPatch(`[{"op":"replace","path":"/status","value":{"observedGeneration":1}}]`), back},
+	words := map[string]string{
+		"back": "observedGeneration may not go back", "moved": "may not change once set", "dropped": "may not be dropped",
 	}
-	for kind, n := range underRules {
-		s := newStage(t)
-		c := s.theirs.dynamic(kind)
-		s.object(t, kind, "a")
-		require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "the first status")
+	for kind := range underRules {
+		refused, _, stored := requestsOf(t, kind)
+		c := newStage(t).stored(t, kind, stored)
 		before, err := c.Get(t.Context(), "a", metav1.GetOptions{})
 		require.NoError(t, err)
-		for name, tc := range cases {
-			t.Run(kind.Resource+"/"+name, func(t *testing.T) {
-				err := tc.try(t, c, n)
+		for name, r := range refused {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				err := r.send(t, c)
 				require.Error(t, err)
 				assert.True(t, apierrors.IsInvalid(err), "422, not %v", err)
-				if kind == tasks && tc.why == dropped {
-					tc.why = back // a default replaces a removed status with an older one
+				if kind == "Task" && r.Says == "dropped" {
+					r.Says = "back" // a default replaces a removed status with an older one
 				}
-				assert.Contains(t, err.Error(), tc.why, "it says which rule")
+				assert.Contains(t, err.Error(), words[r.Says], "it says which rule")
 				after, err := c.Get(t.Context(), "a", metav1.GetOptions{})
 				require.NoError(t, err)
 				assert.Equal(t, before.Object, after.Object)
@@ -79,43 +116,40 @@ func TestRulesRefuseEveryBreach(t *testing.T) {
 }
 
 func TestRulesAcceptAllThatIsLegal(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		try    attempt
-	}{
-		"TheSameAgain":        {"A PUT of the stored object.", put(stored)},
-		"WithMilliseconds":    {"A program that writes milliseconds means the same second.", merge(`{"status":{"START":"2025-06-01T12:00:00.123Z"}}`)},
-		"InAnotherZone":       {"The same instant.", merge(`{"status":{"END":"2025-06-01T14:30:00+02:00"}}`)},
-		"GenerationAdvances":  {"This is the normal case.", merge(`{"status":{"observedGeneration":4}}`)},
-		"GenerationJumps":     {"Not every generation is reconciled.", merge(`{"status":{"observedGeneration":9007199254740993}}`)},
-		"OtherFields":         {"Other fields are free.", merge(`{"status":{"phase":null,"conditions":null}}`)},
-		"UpdatedAtBack":       {"The clock of another replica.", merge(`{"status":{"updatedAt":"2020-01-01T00:00:00Z"}}`)},
-		"UpdatedAtCleared":    {"No rule covers it.", merge(`{"status":{"updatedAt":null}}`)},
-		"Applied":             {"An apply of one field leaves the others.", apply(`{"phase":"Failed"}`)},
-		"SpecPatched":         {"A user's change.", mergeObject(`{"spec":{"image":"new"}}`)},
-		"SpecPutWithStatus":   {"Like kubectl replace.", putObject(stored)},
-		"SpecPutWithout":      {"Like kubectl replace with a user's file: the status stays.", putObject("")},
-		"SpecPutWithAnother":  {"A status sent with the object itself is ignored.", putObject(`{"observedGeneration":1}`)},
-		"StatusNullOfAnother": {"A null in the object itself does not remove the status.", mergeObject(`{"status":null}`)},
-		"Labelled":            {"Metadata.", mergeObject(`{"metadata":{"labels":{"a":"b"},"finalizers":["example.com/hold"]}}`)},
-		"Deleted":             {"A deletion.", remove},
-	}
-	for kind, n := range underRules {
-		for name, tc := range cases {
-			t.Run(kind.Resource+"/"+name, func(t *testing.T) {
-				s := newStage(t)
-				c := s.theirs.dynamic(kind)
-				s.object(t, kind, "a")
-				require.NoError(t, merge(`{"status":{"phase":"Pending"}}`)(t, c, n), "a status with none of the fields")
-				require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "which then are set")
-				before := n.stamp(t, c)
-				require.NoError(t, tc.try(t, c, n), tc.reason)
-				if name != "Deleted" {
-					after := n.stamp(t, c)
-					breaches := statustest.Check(before, after, after.ObservedGeneration)
-					assert.Equal(t, name == "UpdatedAtCleared", len(breaches) > 0, "Check finds the same, and the breach that no rule finds: %v", breaches)
+	for kind, names := range underRules {
+		_, accepted, stored := requestsOf(t, kind)
+		for name, r := range accepted {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				c := newStage(t).stored(t, kind, stored)
+				stamp := func() status.Stamp {
+					u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+					require.NoError(t, err)
+					stamp, err := statustest.Stamp(names, u)
+					require.NoError(t, err)
+					return stamp
 				}
+				before := stamp()
+				require.NoError(t, r.send(t, c), r.Reason)
+				if r.How == "delete" {
+					return
+				}
+				after := stamp()
+				breaches := statustest.Check(before, after, after.ObservedGeneration)
+				assert.Equal(t, name == "UpdatedAtCleared", len(breaches) > 0, "Check finds the same, and the breach that no rule finds: %v", breaches)
 			})
 		}
 	}
+}
+
+// stored creates an object with a status that has none of the fields, which
+// then are set.
+func (s *stage) stored(t *testing.T, kind string, full request) dynamic.ResourceInterface {
+	t.Helper()
+	r := resourceOf(strings.ToLower(kind))
+	s.object(t, r, "a")
+	c := s.theirs.dynamic(r)
+	empty := request{How: "merge", Body: json.RawMessage(`{"status":{"phase":"Pending"}}`)}
+	require.NoError(t, empty.send(t, c))
+	require.NoError(t, full.send(t, c))
+	return c
 }
