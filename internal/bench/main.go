@@ -6,7 +6,6 @@ package bench
 import (
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -16,19 +15,20 @@ import (
 	"time"
 )
 
+// rounds is how often each subject of a timed job is measured.
+const rounds = 31
+
 // Main is the main function of a group, which runs in the folder of the group.
 // It measures, logs its progress to stderr, and writes results.json and the
 // page RESULTS.md. It exits with 1 if a gate fails. It runs as a test, because
 // virtual time exists only there.
 func Main(g Group) {
-	rounds := flag.Int("rounds", 31, "measurements of each subject, at least 8")
-	only := flag.String("only", "", "print the measures whose names contain this, and write no files")
 	every := func(string, string) (bool, error) { return true, nil }
 	testing.Main(every, []testing.InternalTest{{Name: g.Package, F: func(t *testing.T) {
 		t.Helper()
-		report, err := g.run(t, max(*rounds, 8), *only)
+		report, err := g.run(t)
 		if err == nil {
-			err = report.write(*only != "")
+			err = report.write()
 		}
 		err = errors.Join(err, failed(report.Rows))
 		if err != nil {
@@ -37,7 +37,7 @@ func Main(g Group) {
 	}}}, nil, nil)
 }
 
-func (g Group) run(t *testing.T, rounds int, only string) (report Report, err error) {
+func (g Group) run(t *testing.T) (report Report, err error) {
 	t.Helper()
 	measures, err := g.Measures(t)
 	if err != nil {
@@ -45,29 +45,28 @@ func (g Group) run(t *testing.T, rounds int, only string) (report Report, err er
 	}
 	start := time.Now()
 	for i, m := range measures {
-		if !strings.Contains(m.Name, only) {
-			continue
-		}
 		began := time.Now()
 		fmt.Fprintf(os.Stderr, "%s %d/%d: %s ...", g.Package, i+1, len(measures), m.Name)
-		samples, figures, err := m.run(rounds)
+		all, err := m.run(rounds)
 		if err != nil {
 			return report, err
 		}
-		rows, err := m.rows(samples)
+		rows, err := m.rows(all)
 		if err != nil {
 			return report, err
 		}
 		report.Rows = append(report.Rows, rows...)
-		report.Figures = append(report.Figures, figures...)
+		if m.Counts != nil {
+			report.Figures = append(report.Figures, m.figures(all)...)
+		}
 		fmt.Fprintf(os.Stderr, " %.1fs\n", time.Since(began).Seconds())
 	}
-	report.About = g.about(rounds, time.Since(start))
+	report.About = g.about(time.Since(start))
 	return report, nil
 }
 
 // about names the machine, the date and the peers, and has the remarks.
-func (g Group) about(rounds int, took time.Duration) []string {
+func (g Group) about(took time.Duration) []string {
 	usually := fmt.Sprintf("times are medians of %d rounds, taken alternately", rounds)
 	machine := fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.",
 		processor(), runtime.NumCPU(), runtime.Version(),

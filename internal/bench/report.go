@@ -7,7 +7,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,14 +33,8 @@ func Read(folder string) (r Report, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// write writes the file in the working directory and the page above it. A part
-// of a report is only printed.
-func (r Report) write(isPart bool) error {
-	if isPart {
-		text, err := render("section", r)
-		fmt.Fprint(os.Stdout, text)
-		return err
-	}
+// write writes the file in the working directory and the page above it.
+func (r Report) write() error {
 	text, err := Encode(r)
 	if err != nil {
 		return err
@@ -67,10 +60,10 @@ func Encode(v any) ([]byte, error) {
 	return bytes.ReplaceAll(b.Bytes(), []byte("},{"), []byte("},\n{")), err
 }
 
-// pages has the templates of RESULTS.md and of the section of a group.
+// layout is the template of RESULTS.md.
 //
 //go:embed results.tmpl
-var pages string
+var layout string
 
 // page returns RESULTS.md, from the reports below dir.
 func page(dir string) (string, error) {
@@ -78,29 +71,20 @@ func page(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	type section struct {
-		Group string
-		Report
-	}
-	var all []section
-	for _, file := range files { // sorted
+	all := map[string]Report{} // a template goes through a map in order
+	for _, file := range files {
 		group := filepath.Dir(file)
-		r, err := Read(group)
+		all[filepath.Base(group)], err = Read(group)
 		if err != nil {
 			return "", err
 		}
-		all = append(all, section{filepath.Base(group), r})
 	}
-	return render("page", all)
-}
-
-func render(name string, data any) (string, error) {
-	var b strings.Builder
-	t, err := template.New("").Parse(pages)
+	t, err := template.New("").Parse(layout)
 	if err != nil {
 		return "", err
 	}
-	err = t.ExecuteTemplate(&b, name, data)
+	var b strings.Builder
+	err = t.Execute(&b, all)
 	return b.String(), err
 }
 

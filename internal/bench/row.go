@@ -4,10 +4,10 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,24 +39,6 @@ func failed(rows []Row) (err error) {
 	return err
 }
 
-// Sample has the numbers of one unit of a Measure: the library's, and the
-// peers' in their order.
-type Sample struct {
-	Name  string // of the row
-	Unit  string
-	Ours  float64
-	Peers []float64
-	// Ratios are the medians of the ratios of each round of a timed measure.
-	// They are better than the ratio of the two medians, because the speed of
-	// the machine changes between rounds. Nil means Ours/Peers.
-	Ratios []float64
-	// Most is the library's highest number of all rounds. A gate with "=" is
-	// held against it, because a median hides a result that was lost once.
-	Most float64
-	// Limit of a Count.
-	Limit string
-}
-
 // Figure is one number of one subject, over all rounds.
 type Figure struct {
 	Measure, Unit       string
@@ -64,21 +46,23 @@ type Figure struct {
 	Median, Least, Most float64
 }
 
-// ratio returns the ratio to a peer, or 0 if there is none.
-func (s Sample) ratio(peer int) float64 {
-	switch {
-	case s.Ratios != nil:
-		return s.Ratios[peer]
-	case s.Peers[peer] != 0:
-		return s.Ours / s.Peers[peer]
+// figures returns a figure of each subject for each unit.
+func (m Measure) figures(all []numbers) (out []Figure) {
+	for _, n := range all {
+		for i, s := range m.subjects() {
+			out = append(out, Figure{
+				Measure: m.Name + n.What, Unit: n.Unit, Subject: cmp.Or(s.Name, "ours"),
+				Median: median(n.of[i]), Least: slices.Min(n.of[i]), Most: slices.Max(n.of[i]),
+			})
+		}
 	}
-	return 0
+	return out
 }
 
 // rows returns the rows of the measure: one for each unit and peer. There is
 // one for the library's number if there is no peer, or a gate on that number. A
 // gate without a row is an error.
-func (m Measure) rows(samples []Sample) ([]Row, error) {
+func (m Measure) rows(all []numbers) (rows []Row, err error) {
 	gates := map[[2]string]string{}
 	for _, g := range m.Gates {
 		gates[[2]string{g.Unit, g.Peer}] = g.Limit
@@ -88,95 +72,98 @@ func (m Measure) rows(samples []Sample) ([]Row, error) {
 		defer delete(gates, key)
 		return gates[key]
 	}
-	var rows []Row
-	var errs []error
-	add := func(row Row, err error) {
+	add := func(row Row, limit string, ours, ratio float64) {
+		if limit != "" {
+			pass, wrong := holds(limit, ours, ratio)
+			err = errors.Join(err, wrong)
+			row.Gate, row.Pass = limit, fails
+			if pass {
+				row.Pass = passes
+			}
+		}
 		rows = append(rows, row)
-		errs = append(errs, err)
 	}
-	for _, s := range samples {
-		own := s.Limit + taken(s.Unit, "")
+	for _, n := range all {
+		ours := median(n.of[0])
 		row := Row{
-			Measure: s.Name, Unit: s.Unit, Ours: number(s.Ours),
+			Measure: m.Name + n.What, Unit: n.Unit, Ours: number(ours),
 			Peer: none, PeerValue: none, Ratio: none, Gate: none, Pass: none,
 		}
+		own := n.Limit + taken(n.Unit, "")
 		if own != "" || len(m.Peers) == 0 {
-			ours := s.under(own)
 			alone := row
-			alone.Ours = number(ours)
-			add(alone.gated(own, ours, 0, 0))
+			limited := n.under(own)
+			alone.Ours = number(limited)
+			add(alone, own, limited, 0)
 		}
 		for i, p := range m.Peers {
-			row.Peer, row.PeerValue, row.Ratio = p.Name, number(s.Peers[i]), none
-			if s.Peers[i] != 0 {
-				row.Ratio = number(s.ratio(i))
+			theirs := median(n.of[i+1])
+			ratio := n.ratio(i + 1)
+			row.Peer, row.PeerValue, row.Ratio = p.Name, number(theirs), none
+			if theirs != 0 {
+				row.Ratio = number(ratio)
 			}
-			add(row.gated(taken(s.Unit, p.Name), s.Ours, s.Peers[i], s.ratio(i)))
+			add(row, taken(n.Unit, p.Name), ours, ratio)
 		}
 	}
 	if len(gates) > 0 {
-		errs = append(errs, fmt.Errorf("bench: %s: gates that fit no row: %v", m.Name, gates))
+		err = errors.Join(err, fmt.Errorf("bench: %s: gates that fit no row: %v", m.Name, gates))
 	}
-	return rows, errors.Join(errs...)
+	return rows, err
+}
+
+// ratio returns the ratio of the medians. Of a time it is the median of the
+// ratios of each round, because the speed of the machine changes between
+// rounds. A ratio to nothing is infinite, except that of nothing.
+func (n numbers) ratio(peer int) float64 {
+	ours, theirs := median(n.of[0]), median(n.of[peer])
+	switch {
+	case ours == 0:
+		return 0
+	case n.Unit != Nanos:
+		return ours / theirs
+	}
+	var ratios []float64
+	for round, v := range n.of[0] {
+		ratios = append(ratios, v/n.of[peer][round])
+	}
+	return median(ratios)
 }
 
 // under returns the library's number for a limit. An exact limit applies to the
-// highest number of all rounds.
-func (s Sample) under(limit string) float64 {
+// highest number of all rounds, because a median hides a result that was lost
+// once.
+func (n numbers) under(limit string) float64 {
 	if strings.HasPrefix(limit, "=") {
-		return max(s.Ours, s.Most)
+		return slices.Max(n.of[0])
 	}
-	return s.Ours
+	return median(n.of[0])
 }
 
-// gated returns the row with the verdict of a limit, which may be empty.
-func (r Row) gated(limit string, ours, theirs, ratio float64) (Row, error) {
-	if limit == "" {
-		return r, nil
+// holds reports whether the library's number and its ratio are within a limit:
+// "<= 20", "= 0", "<= 0.2x", or "<= 2x or 50000".
+func holds(limit string, ours, ratio float64) (bool, error) {
+	limit, small, isEnough := strings.Cut(limit, " or ")
+	if isEnough {
+		ok, err := holds("<= "+small, ours, ratio)
+		if ok || err != nil {
+			return ok, err
+		}
 	}
-	l, err := parseLimit(limit)
-	r.Gate, r.Pass = limit, fails
-	if l.holds(ours, theirs, ratio) {
-		r.Pass = passes
+	relation, text, _ := strings.Cut(limit, " ")
+	text, isRatio := strings.CutSuffix(text, "x")
+	bound, err := strconv.ParseFloat(text, 64)
+	value := ours
+	if isRatio {
+		value = ratio
 	}
-	return r, err
-}
-
-// limit is the parsed limit of a gate: "<= 20", "= 0", "<= 0.2x" or "<= 2x or
-// 50000".
-type limit struct {
-	equal bool // otherwise at most
-	ratio bool // of the ratio, otherwise of the library's number
-	bound float64
-	small float64 // an own number up to this one is within the limit too
-}
-
-var limitForm = regexp.MustCompile(`^(<=|=) ([\d.]+)(x?)(?: or (\d+))?$`)
-
-func parseLimit(s string) (limit, error) {
-	parts := limitForm.FindStringSubmatch(s)
-	if parts == nil {
-		return limit{}, fmt.Errorf("bench: limit %q is not as in <= 20, = 0, <= 2x or <= 2x or 50000", s)
+	switch relation {
+	case "=":
+		return value == bound, err
+	case "<=":
+		return value <= bound, err
 	}
-	bound, err := strconv.ParseFloat(parts[2], 64)
-	small, _ := strconv.ParseFloat(parts[4], 64) // 0 if there is none
-	return limit{equal: parts[1] == "=", ratio: parts[3] != "", bound: bound, small: small}, err
-}
-
-// holds reports whether the library's number is within the limit. A ratio to 0
-// passes if the library's number is 0 too.
-func (l limit) holds(ours, theirs, ratio float64) bool {
-	switch {
-	case l.small > 0 && ours <= l.small:
-		return true
-	case l.equal:
-		return ours == l.bound
-	case !l.ratio:
-		return ours <= l.bound
-	case theirs == 0:
-		return ours == 0
-	}
-	return ratio <= l.bound
+	return false, fmt.Errorf("bench: limit %q is not as in <= 20, = 0, <= 2x or <= 2x or 50000", limit)
 }
 
 // number formats v for people: a whole number from 100 on, otherwise three

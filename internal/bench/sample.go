@@ -4,11 +4,9 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 )
 
@@ -18,111 +16,72 @@ const (
 	most = 1 << 20
 )
 
-// repeats is how often allocations are counted. The lowest number counts,
-// because a goroutine of the runtime may add some.
-const repeats = 3
+// numbers are those of one unit, by subject and round.
+type numbers struct {
+	Count
 
-// run runs the measure. It returns a sample for each unit, and the figures of a
-// counted one.
-func (m Measure) run(rounds int) ([]Sample, []Figure, error) {
-	subjects := append([]Subject{m.Ours}, m.Peers...)
-	if m.Counts != nil {
-		return m.counted(subjects)
-	}
-	times := make([]int, len(subjects))
-	for i, s := range subjects {
-		n, err := calibrate(s)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
-		}
-		times[i] = n
-	}
-	nanos := make([][]float64, len(subjects))
-	for round := range rounds {
-		for turn := range subjects {
-			i := (round + turn) % len(subjects)
-			ns, err := timed(subjects[i], times[i])
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, subjects[i].Name, err)
-			}
-			nanos[i] = append(nanos[i], ns)
-		}
-	}
-	samples, err := m.exact(subjects, times, nanos)
-	return samples, nil, err
+	of [][]float64
 }
 
-// exact adds the counts, allocations and requests, to the medians of the times
-// and of their ratios.
-func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sample, error) {
-	units := []string{Nanos, Allocs, Bytes}
-	if m.Ours.Requests != nil {
-		units = append(units, Requests)
+// subjects are the library and the peers.
+func (m Measure) subjects() []Subject { return append([]Subject{m.Ours}, m.Peers...) }
+
+// run runs the measure, and returns the numbers of each unit.
+func (m Measure) run(rounds int) ([]numbers, error) {
+	if m.Counts != nil {
+		return m.alternate(m.Counts, max(m.Rounds, 1), func(s Subject) ([]float64, error) {
+			runtime.GC()
+			return s.Count()
+		})
 	}
-	out := make([]Sample, len(units))
-	for u, unit := range units {
-		out[u] = Sample{Name: m.Name, Unit: unit}
-	}
-	for i, s := range subjects {
-		c, err := count(s, max(s.Least, min(times[i], 1000)))
+	times := map[string]int{}
+	for _, s := range m.subjects() {
+		n, err := calibrate(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
 		}
-		for u, v := range []float64{median(nanos[i]), c.allocs, c.bytes, c.requests}[:len(out)] {
-			if i == 0 {
-				out[u].Ours = v
-			} else {
-				out[u].Peers = append(out[u].Peers, v)
-			}
-		}
+		times[s.Name] = n
 	}
-	for i := range m.Peers {
-		ratios := make([]float64, len(nanos[0]))
-		for round := range ratios {
-			ratios[round] = nanos[0][round] / nanos[i+1][round]
-		}
-		out[0].Ratios = append(out[0].Ratios, median(ratios))
+	nanos, err := m.alternate([]Count{{Unit: Nanos}}, rounds, func(s Subject) ([]float64, error) {
+		ns, err := timed(s, times[s.Name])
+		return []float64{ns}, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	units := []Count{{Unit: Allocs}, {Unit: Bytes}, {Unit: Requests}}
+	if m.Ours.Requests == nil {
+		units = units[:2]
+	}
+	exact, err := m.alternate(units, 1, func(s Subject) ([]float64, error) {
+		all, err := exact(s, max(s.Least, min(times[s.Name], 1000)))
+		return all[:len(units)], err
+	})
+	return append(nanos, exact...), err
 }
 
-// counted runs a measure that is not timed.
-func (m Measure) counted(subjects []Subject) ([]Sample, []Figure, error) {
-	samples := make([]Sample, len(m.Counts))
-	values := make([][][]float64, len(m.Counts)) // by count and subject
-	for c := range values {
-		values[c] = make([][]float64, len(subjects))
+// alternate lets the subjects take turns. Each turn returns the numbers of all
+// units.
+func (m Measure) alternate(
+	units []Count, rounds int, turn func(Subject) ([]float64, error),
+) (all []numbers, err error) {
+	subjects := m.subjects()
+	for _, unit := range units {
+		all = append(all, numbers{unit, make([][]float64, len(subjects))})
 	}
-	for range max(m.Rounds, 1) {
-		for i, s := range subjects {
-			runtime.GC()
-			all, err := s.Count()
+	for round := range rounds {
+		for offset := range subjects {
+			i := (round + offset) % len(subjects)
+			values, err := turn(subjects[i])
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+				return nil, fmt.Errorf("%s: %s: %w", m.Name, subjects[i].Name, err)
 			}
-			for c, v := range all {
-				values[c][i] = append(values[c][i], v)
+			for u, v := range values {
+				all[u].of[i] = append(all[u].of[i], v)
 			}
 		}
 	}
-	var figures []Figure
-	for c, count := range m.Counts {
-		name := m.Name + count.What
-		var medians []float64
-		for i, v := range values[c] {
-			f := Figure{
-				Measure: name, Unit: count.Unit, Subject: cmp.Or(subjects[i].Name, "ours"),
-				Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
-			}
-			figures = append(figures, f)
-			medians = append(medians, f.Median)
-		}
-		samples[c] = Sample{
-			Name: name, Unit: count.Unit, Limit: count.Limit,
-			Ours: medians[0], Peers: medians[1:], Most: slices.Max(values[c][0]),
-		}
-	}
-	return samples, figures, nil
+	return all, nil
 }
 
 // calibrate warms up the subject and finds how often it does the job in one
@@ -155,38 +114,37 @@ func timed(s Subject, n int) (float64, error) {
 	return float64(took) / float64(n), err
 }
 
-// counts returns the exact counts of one job.
-type counts struct{ allocs, bytes, requests float64 }
-
-func count(s Subject, n int) (counts, error) {
+// exact returns the allocations, bytes and requests of one job, the lowest of
+// three passes, because a goroutine of the runtime may add some.
+func exact(s Subject, n int) (least [3]float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var least counts
-	for pass := range repeats {
-		var before, after runtime.MemStats
-		var asked int64
-		if s.Requests != nil {
-			asked = s.Requests()
-		}
-		runtime.ReadMemStats(&before)
-		if err := s.Do(n); err != nil {
+	for pass := range 3 {
+		before := used(s)
+		err := s.Do(n)
+		if err != nil {
 			return least, err
 		}
-		runtime.ReadMemStats(&after)
-		// Whole numbers, like testing.AllocsPerRun: one allocation in a
-		// thousand runs does not belong to the job.
-		c := counts{
-			allocs: float64((after.Mallocs - before.Mallocs) / uint64(n)),
-			bytes:  float64((after.TotalAlloc - before.TotalAlloc) / uint64(n)),
+		for i, after := range used(s) {
+			// Whole numbers, like testing.AllocsPerRun: one allocation in a
+			// thousand runs does not belong to the job.
+			each := float64((after - before[i]) / uint64(n))
+			if pass == 0 || each < least[i] {
+				least[i] = each
+			}
 		}
-		if s.Requests != nil {
-			c.requests = float64(s.Requests()-asked) / float64(n)
-		}
-		if pass == 0 || c.allocs < least.allocs {
-			least = c
-		}
-		least.bytes = min(least.bytes, c.bytes)
 	}
 	return least, nil
+}
+
+// used returns the allocations, bytes and requests so far.
+func used(s Subject) (all [3]uint64) {
+	if s.Requests != nil {
+		all[2] = uint64(s.Requests())
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	all[0], all[1] = m.Mallocs, m.TotalAlloc
+	return all
 }
 
 // Heap returns the size of the live heap.
