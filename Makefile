@@ -14,7 +14,7 @@ NESTED  := \
 	examples/agentrun \
 	internal/demo \
 	examples/controller-runtime \
-	internal/consumer \
+	internal/adoption \
 	examples/migrate \
 	internal/e2e
 PINS    := internal/tools internal/tools/lint \
@@ -38,8 +38,8 @@ SLOW   := Thousand|Cliff
 SUITES := . ./status ./events ./jobgc
 LONG   := TestDemoOnANamedCluster|TestAFailureThatGoesOnKeepsItsEvent
 LONG   := $(LONG)|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
-APART  := internal/e2e/chart internal/e2e/rollout
-REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e,$(NESTED))) $(APART)
+APART  := internal/e2e/chart internal/e2e/rollout internal/adoption/consumer
+REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e internal/adoption,$(NESTED))) $(APART)
 
 # A line that begins with ##@ names the group of the targets below it.
 .PHONY: help
@@ -100,7 +100,7 @@ lint lint-core: actionlint vet-cross ## Run golangci-lint in every module (lint-
 # From source: go vet would compile 1,000 packages for each system, ten minutes of CPU time.
 .PHONY: vet-cross
 vet-cross: ## Check that the root module and its tests compile for macOS and Windows
-	@$(STATIC); cd internal/consumer && go build -o "$(CURDIR)/bin/check" ./check
+	@$(STATIC); cd internal/adoption && go build -o "$(CURDIR)/bin/check" ./consumer/check
 	@export GOWORK="$(CURDIR)/internal/compat/newest.work"; for p in darwin/arm64 windows/amd64; do \
 		echo "check $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} bin/check -tests ./...; done
 

@@ -15,7 +15,7 @@ import (
 // TestGuides_NameTheTestedVersions: below its title each guide has the ranges
 // of versions that the modules of the tests require, and README has each one.
 func TestGuides_NameTheTestedVersions(t *testing.T) {
-	files := tracked(t, "*.md", "*.mod", "internal/consumer/scaffold_test.go")
+	files := tracked(t, "*.md", "*.mod", "internal/adoption/consumer/scaffold_test.go")
 	minor := func(name, pattern string) string {
 		t.Helper()
 		m := regexp.MustCompile(pattern).FindSubmatch(files[name])
@@ -26,7 +26,7 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 	want := fmt.Sprintf("Works with Go %s or newer, client-go %s to %s, controller-runtime %s to %s and Kubernetes %s to %s",
 		minor("go.mod", `(?m)^go (\d+\.\d+)`),
 		minor("go.mod", clientGo), minor("internal/compat/newest/go.mod", clientGo),
-		minor("internal/consumer/scaffold_test.go", `var scaffolds = \[\]string\{"(v0\.\d+)`), minor("examples/controller-runtime/go.mod", controllerRuntime),
+		minor("internal/adoption/consumer/scaffold_test.go", `var scaffolds = \[\]string\{"(v0\.\d+)`), minor("examples/controller-runtime/go.mod", controllerRuntime),
 		minor("internal/controlplane/build/kubernetes/1.34.mod", kubernetes), minor("internal/controlplane/build/kubernetes/go.mod", kubernetes))
 
 	guides := 0

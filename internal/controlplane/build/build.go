@@ -87,16 +87,16 @@ type program struct {
 }
 
 // programs are built in this order: a program shares compiled packages with
-// earlier ones. So the modules of etcd, Kubernetes and kwok require the same
-// versions of the modules that they share.
+// earlier ones. So the modules others and kubernetes require the same versions
+// of the modules that they share.
 func programs() []program {
 	return []program{
-		{Etcd, "etcd", "go.etcd.io/etcd/server/v3"},
+		{Etcd, "others", "go.etcd.io/etcd/server/v3"},
 		{APIServer, kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver"},
 		{ControllerManager, kubernetes, "k8s.io/kubernetes/cmd/kube-controller-manager"},
 		{Kubectl, kubernetes, "k8s.io/kubernetes/cmd/kubectl"},
 		{Scheduler, kubernetes, "k8s.io/kubernetes/cmd/kube-scheduler"},
-		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok"},
+		{Kwok, "others", "sigs.k8s.io/kwok/cmd/kwok"},
 		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"},
 		{ArgoOracle, "argorollouts", "./oracle"},
 	}

@@ -56,7 +56,7 @@ func TestScaffold_KeepsItsKubernetesVersions(t *testing.T) {
 	}
 	table := head + "\n" + strings.Repeat("|---", len(scaffolds)+1) + "|\n" + raises + "\n"
 
-	const page, mark = "../../README.md", "-run TestScaffold -update -->\n"
+	const page, mark = "../../../README.md", "-run TestScaffold -update -->\n"
 	above, rest, found := strings.Cut(read(t, ".", page), mark)
 	require.True(t, found, "README.md has no line that ends with %q", mark)
 	got, tail, found := strings.Cut(rest, "<!-- end -->")
@@ -65,7 +65,7 @@ func TestScaffold_KeepsItsKubernetesVersions(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(above+mark+table+"<!-- end -->"+tail), 0o644))
 		return
 	}
-	assert.Equal(t, table, got, "README.md: what rises has changed; cd internal/consumer && go test -run TestScaffold -update . writes the table")
+	assert.Equal(t, table, got, "README.md: what rises has changed; cd internal/adoption/consumer && go test -run TestScaffold -update . writes the table")
 }
 
 // families counts the modules of each owner in a list of changed modules.
@@ -100,7 +100,7 @@ func TestExample_CompilesWithTheLowestVersions(t *testing.T) {
 	r := publish(t)
 	env, dir := r.env(t), t.TempDir()
 	const name = "examples/controller-runtime"
-	source := filepath.Join("..", "..", filepath.FromSlash(name))
+	source := filepath.Join("..", "..", "..", filepath.FromSlash(name))
 	require.NoError(t, filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -119,7 +119,7 @@ func TestExample_CompilesWithTheLowestVersions(t *testing.T) {
 		}
 		return os.WriteFile(filepath.Join(dir, below), body, 0o600)
 	}))
-	oldest := regexp.MustCompile(`(?m)^go (1\.\d+\.\d+)$`).FindStringSubmatch(read(t, "../..", "go.mod"))
+	oldest := regexp.MustCompile(`(?m)^go (1\.\d+\.\d+)$`).FindStringSubmatch(read(t, "../../..", "go.mod"))
 	require.NotNil(t, oldest, "go.mod has a line such as go 1.25.0")
 	run(t, dir, env, "go", "mod", "init", modulePath+"/"+name)
 	run(t, dir, env, "go", "mod", "edit", "-go="+oldest[1])

@@ -91,13 +91,13 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 // published version. hello must print what its README shows.
 func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 	r := publish(t)
-	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../../examples/hello", "README.md"))
+	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../../../examples/hello", "README.md"))
 	require.NotNil(t, shown, "the README of hello shows its output")
 	for page, commands := range map[string]string{
 		"README.md":                "(?s)```sh\n(go get .*?@latest.*?)```",
 		"internal/docs/release.md": "(?s)Try it in an empty folder.*?```sh\n(.*?)```",
 	} {
-		block := regexp.MustCompile(commands).FindStringSubmatch(read(t, "../..", page))
+		block := regexp.MustCompile(commands).FindStringSubmatch(read(t, "../../..", page))
 		require.NotNil(t, block, "%s tries a version", page)
 		dir, tmp := t.TempDir(), t.TempDir() // go ignores a go.mod in TMPDIR itself
 		run(t, dir, r.env(t), "go", "mod", "init", "example.com/consumer")

@@ -36,7 +36,7 @@ type release struct {
 // cache must not keep it: another commit may get the same version.
 func publish(t *testing.T) release {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	notes, err := filepath.Glob(filepath.Join(root, "internal", "docs", "releases", "v*.md"))
 	require.NoError(t, err)
