@@ -83,8 +83,8 @@ var ErrTooMany = errors.New("exhaust: too many states")
 type search[S comparable, E any] struct {
 	model  Model[S, E]
 	seed   maphash.Seed
-	seen   set
-	rests  set // calm states from which the calm ends right
+	seen   map[uint64]bool
+	rests  map[uint64]bool // calm states from which the calm ends right
 	path   []frame[E]
 	todo   []step[S, E] // what was not followed yet, of all states of the path
 	report Report
@@ -105,12 +105,14 @@ type step[S comparable, E any] struct {
 // Search visits all states. The error has the events that lead to the first
 // state that breaks a rule, or is ErrTooMany.
 func (m Model[S, E]) Search() (Report, error) {
-	s := &search[S, E]{model: m, seed: maphash.MakeSeed()}
+	s := &search[S, E]{
+		model: m, seed: maphash.MakeSeed(), seen: map[uint64]bool{}, rests: map[uint64]bool{},
+	}
 	s.report = Report{Name: m.Name, Budgets: m.Budgets, Marks: map[string]int{}}
 	began := time.Now()
 	err := s.run()
-	s.report.States = s.seen.count
-	s.report.Ends = s.rests.count
+	s.report.States = len(s.seen)
+	s.report.Ends = len(s.rests)
 	s.report.Complete = err == nil
 	s.report.Took = time.Since(began)
 	return s.report, err
@@ -137,23 +139,22 @@ func (s *search[S, E]) run() error {
 // add notes a state to enter, unless it was seen.
 func (s *search[S, E]) add(event E, state S) {
 	hash := s.hash(state)
-	if !s.seen.has(hash) {
+	if !s.seen[hash] {
 		s.todo = append(s.todo, step[S, E]{event, hash, state})
 	}
 }
 
-// hash is not 0.
-func (s *search[S, E]) hash(state S) uint64 { return max(1, maphash.Comparable(s.seed, state)) }
+func (s *search[S, E]) hash(state S) uint64 { return maphash.Comparable(s.seed, state) }
 
 // enter adds a state to the path, unless it was seen.
 func (s *search[S, E]) enter(next step[S, E]) error {
-	if s.seen.has(next.hash) {
+	if s.seen[next.hash] {
 		return nil
 	}
-	if s.seen.count >= s.model.MaxStates {
+	if len(s.seen) >= s.model.MaxStates {
 		return fmt.Errorf("%w: %s has more than %d", ErrTooMany, s.model.Name, s.model.MaxStates)
 	}
-	s.seen.add(next.hash)
+	s.seen[next.hash] = true
 	s.path = append(s.path, frame[E]{next.event, len(s.todo)})
 	wrong := s.judge(next.state)
 	if wrong != "" {
@@ -198,7 +199,7 @@ func (s *search[S, E]) calm(state S) string {
 		}
 		state = after
 		hash := s.hash(state)
-		if s.rests.has(hash) {
+		if s.rests[hash] {
 			s.keep(passed)
 			return ""
 		}
@@ -214,7 +215,7 @@ func (s *search[S, E]) calm(state S) string {
 // keep remembers that the calm ends right from these states.
 func (s *search[S, E]) keep(passed []uint64) {
 	for _, hash := range passed {
-		s.rests.add(hash)
+		s.rests[hash] = true
 	}
 }
 
