@@ -32,8 +32,7 @@ func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 	if err := cp.writeIdentity(build.ArgoRollouts, argoUser); err != nil {
 		return err
 	}
-	args := []string{"--kubeconfig=" + cp.identity(build.ArgoRollouts), "--qps=1000", "--burst=2000"}
-	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], args, answers(&rest.Config{}, argoHealth))
+	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], 0, answers(&rest.Config{}, argoHealth))
 	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace, smallHeap}
 	return nil
 }

@@ -43,7 +43,7 @@ func (r Request) Done() bool { return r.Response.Code < 300 }
 // order of their answers. A line that is not complete is left out: the last
 // one, and the last one before the server was killed.
 func (cp *ControlPlane) Requests() (all []Request, err error) {
-	log, err := os.ReadFile(filepath.Join(cp.dir, auditFile))
+	log, err := os.ReadFile(filepath.Join(cp.dir, "audit.log"))
 	if err != nil {
 		return nil, err
 	}

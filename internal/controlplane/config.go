@@ -26,7 +26,7 @@ func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.admin)
 
 // Kubeconfig returns the path of a kubeconfig file with all rights, for kubectl
 // and other programs.
-func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, kubeconfigFile) }
+func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, "kubeconfig") }
 
 // User returns a configuration of another identity, with no client-side rate
 // limit. It proves itself by a client certificate, and has the rights that RBAC
@@ -78,10 +78,10 @@ func (cp *ControlPlane) writeFiles() error {
 		return fmt.Errorf("controlplane: %w", err)
 	}
 	for name, content := range map[string][]byte{
-		caFile:      cp.pki.pem,
-		servingCert: certificate,
-		servingKey:  key,
-		serviceKey:  signing,
+		"ca.crt":               cp.pki.pem,
+		"serving.crt":          certificate,
+		"serving.key":          key,
+		"service-accounts.key": signing,
 	} {
 		if err := os.WriteFile(filepath.Join(cp.dir, name), content, 0o600); err != nil {
 			return fmt.Errorf("controlplane: %w", err)

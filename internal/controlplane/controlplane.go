@@ -106,9 +106,9 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	began := time.Now()
-	dir, err := newDir(os.TempDir())
+	dir, err := os.MkdirTemp("", "controlplane-") // too long a TMPDIR has no room for a socket
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("controlplane: %w", err)
 	}
 	kubectl := cmp.Or(opts.Kubectl, programs[build.Kubectl])
 	cp := &ControlPlane{log: opts.Log, dir: dir, kubectl: kubectl}
@@ -148,7 +148,7 @@ func (cp *ControlPlane) start(ctx context.Context, programs build.Binaries, opts
 // prepare sets the keys, ports and flags, which stay the same for the life of
 // the control plane.
 func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err error) {
-	if cp.guard, err = startGuard(filepath.Join(cp.dir, etcdData)); err != nil {
+	if cp.guard, err = startGuard(filepath.Join(cp.dir, "etcd")); err != nil {
 		return err
 	}
 	for range 3 {
@@ -164,21 +164,22 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	if err := cp.writeFiles(); err != nil {
 		return err
 	}
-	apiServer := apiServerArgs(cp.dir, cp.ports[0].number)
+	apiServer, manager := cp.ports[0].number, cp.ports[1].number
+	cp.Etcd = cp.process(programs[build.Etcd], 0, etcdReady(cp.dir))
+	cp.APIServer = cp.process(programs[build.APIServer], apiServer, apiServerReady(cp.admin))
 	if opts.AuditPolicy != "" {
-		policy := filepath.Join(cp.dir, auditPolicyFile)
+		policy := filepath.Join(cp.dir, "audit-policy")
 		if err := os.WriteFile(policy, []byte(opts.AuditPolicy), 0o600); err != nil {
 			return fmt.Errorf("controlplane: %w", err)
 		}
-		apiServer = append(apiServer, auditArgs(cp.dir)...)
+		cp.APIServer.args = append(cp.APIServer.args, flagsOf("audit", cp.dir, 0)...)
 	}
-	cp.Etcd = cp.process(programs[build.Etcd], etcdArgs(cp.dir), etcdReady(cp.dir))
-	cp.APIServer = cp.process(programs[build.APIServer],
-		append(apiServer, opts.APIServerArgs...), apiServerReady(cp.admin))
-	managerPort := cp.ports[1].number
-	managerArgs := controllerManagerArgs(cp.dir, managerPort, opts.Controllers)
-	cp.ControllerManager = cp.process(programs[build.ControllerManager],
-		append(managerArgs, opts.ControllerManagerArgs...), healthy(cp.pki, managerPort))
+	cp.APIServer.args = append(cp.APIServer.args, opts.APIServerArgs...)
+	cp.ControllerManager = cp.process(programs[build.ControllerManager], manager, healthy(cp.pki, manager))
+	for _, name := range opts.Controllers {
+		cp.ControllerManager.args = append(cp.ControllerManager.args, "--controllers="+name)
+	}
+	cp.ControllerManager.args = append(cp.ControllerManager.args, opts.ControllerManagerArgs...)
 	cp.processes = []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
 	if opts.Nodes > 0 {
 		if err := cp.prepareNodes(programs, opts.Nodes); err != nil {
@@ -191,8 +192,10 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	return nil
 }
 
-// process describes a program with its files in the control plane's directory.
-func (cp *ControlPlane) process(path string, args []string, ready probe) *Process {
+// process describes a program with its files in the control plane's directory
+// and its flags of flags.txt.
+func (cp *ControlPlane) process(path string, port int, ready probe) *Process {
+	args := flagsOf(filepath.Base(path), cp.dir, port)
 	ended := &run{done: make(chan struct{})}
 	close(ended.done)
 	return &Process{
@@ -253,24 +256,6 @@ func (cp *ControlPlane) end() error {
 		return err
 	}
 	return os.RemoveAll(cp.dir)
-}
-
-// maxSocketPath is the longest path of a socket that every system allows. Linux
-// allows four bytes more.
-const maxSocketPath = 103
-
-// newDir creates a directory in parent.
-func newDir(parent string) (string, error) {
-	const prefix = "controlplane-"
-	if path := filepath.Join(parent, prefix+"4294967295", etcdSocket); len(path) > maxSocketPath {
-		return "", fmt.Errorf(
-			"controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
-	}
-	dir, err := os.MkdirTemp(parent, prefix)
-	if err != nil {
-		return "", fmt.Errorf("controlplane: %w", err)
-	}
-	return dir, nil
 }
 
 // line writes one line of progress.

@@ -66,10 +66,10 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	// near this limit. A limit of 384 took 1.6x the CPU.
 	cp.APIServer.env = append(cp.APIServer.env, "GOGC=200", "GOMEMLIMIT=464MiB")
 	port := cp.ports[2].number
-	cp.Scheduler = cp.process(programs[build.Scheduler], schedulerArgs(cp.dir, port), healthy(cp.pki, port))
+	cp.Scheduler = cp.process(programs[build.Scheduler], port, healthy(cp.pki, port))
 	cp.ControllerManager.env = append(cp.ControllerManager.env, smallHeap)
 	cp.Scheduler.env = append(cp.Scheduler.env, smallHeap)
-	cp.Kwok = cp.process(programs[build.Kwok], kwokArgs(cp.dir, config), nodesReady(cp.admin, nodes))
+	cp.Kwok = cp.process(programs[build.Kwok], 0, nodesReady(cp.admin, nodes))
 	cp.processes = append(cp.processes, cp.Scheduler, cp.Kwok)
 	return nil
 }
@@ -77,34 +77,6 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 // smallHeap is for programs that do little work: the memory that it saves costs
 // almost no CPU.
 const smallHeap = "GOGC=50"
-
-func schedulerArgs(dir string, port int) []string {
-	file := func(name string) string { return filepath.Join(dir, name) }
-	return []string{
-		"--kubeconfig=" + file(build.Scheduler+".kubeconfig"),
-		"--bind-address=" + loopback,
-		"--secure-port=" + strconv.Itoa(port),
-		"--permit-port-sharing=true",
-		"--tls-cert-file=" + file(servingCert),
-		"--tls-private-key-file=" + file(servingKey),
-		"--leader-elect=false",
-		"--kube-api-qps=1000",
-		"--kube-api-burst=2000",
-	}
-}
-
-// kwokArgs makes a kwok that listens nowhere: without a server address it
-// serves neither logs nor health.
-func kwokArgs(dir, config string) []string {
-	return []string{
-		"--kubeconfig=" + filepath.Join(dir, build.Kwok+".kubeconfig"),
-		"--config=" + config,
-		"--manage-all-nodes=true",
-		"--node-ip=" + loopback,
-		"--cidr=10.244.0.0/16",
-		"--node-lease-duration-seconds=40",
-	}
-}
 
 // nodesReady creates the nodes where they are missing, and asks whether kwok
 // has made all of them ready.

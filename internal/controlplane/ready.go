@@ -22,7 +22,7 @@ type probe func(ctx context.Context) error
 // etcdReady asks over etcd's socket.
 func etcdReady(dir string) probe {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, etcdSocket))
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "etcd.sock"))
 	}
 	return answers(&rest.Config{Dial: dial}, "http://etcd/health")
 }
