@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,7 +96,7 @@ func exported(t *testing.T, p pkg) (all []string) {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil || ast.IsExported(receiver(d)) {
+				if d.Recv == nil || ast.IsExported(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*")) {
 					d.Body = nil
 					line("", d)
 				}
@@ -108,15 +109,4 @@ func exported(t *testing.T, p pkg) (all []string) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// receiver is the name of a method's type.
-func receiver(d *ast.FuncDecl) (name string) {
-	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && name == "" {
-			name = id.Name
-		}
-		return name == ""
-	})
-	return name
 }

@@ -33,6 +33,10 @@ func TestModules_OfTheTestsRequireTheSameVersions(t *testing.T) {
 		}
 	}
 	assert.Greater(t, len(seen), 50, "this test no longer finds the requirements; fix its pattern")
+	for _, path := range []string{"k8s.io/client-go", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang", "github.com/stretchr/testify"} {
+		version, _, _ := strings.Cut(seen[path], " in ")
+		assert.NotContains(t, string(files["go.mod"]), path+" "+version, "make test would test what make test-floor tests")
+	}
 }
 
 // TestMakefile_LongTestsExist: make e2e leaves these tests to make test-all.

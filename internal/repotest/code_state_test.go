@@ -8,6 +8,7 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,39 +58,22 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	}
 }
 
-func (p parsed) where(n ast.Node) string { return p.fset.Position(n.Pos()).String() }
-
 // waits checks that the goroutines of a function end with its call.
 func (p parsed) waits(t *testing.T, d *ast.FuncDecl) {
 	t.Helper()
 	// These block until their goroutines have ended. So does clean, unless the
 	// caller's redactor hangs, which nothing can end.
-	starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "writeUntilEnd", "clean"}, d.Name.Name)
+	waits := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "writeUntilEnd", "clean"}, d.Name.Name)
 	ast.Inspect(d, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			assert.True(t, starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", p.where(n))
-		case *ast.CallExpr:
-			method, ok := n.Fun.(*ast.SelectorExpr)
-			assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", p.where(n))
+		_, started := n.(*ast.GoStmt)
+		if call, ok := n.(*ast.CallExpr); ok {
+			started = strings.HasSuffix(types.ExprString(call.Fun), ".Go")
+		}
+		if started {
+			assert.True(t, waits, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to waits in this test", p.fset.Position(n.Pos()))
 		}
 		return true
 	})
-}
-
-// isTest reports whether the function is a part of a test: an Example has no
-// *testing.T to call it with.
-func isTest(f *doc.Func) bool {
-	params := f.Decl.Type.Params.List
-	if len(params) == 0 {
-		return false
-	}
-	star, ok := params[0].Type.(*ast.StarExpr)
-	if !ok {
-		return false
-	}
-	of, ok := star.X.(*ast.SelectorExpr)
-	return ok && of.Sel.Name == "T"
 }
 
 // TestWhatIsExportedRunsInAnExample: an Example with output calls each
@@ -108,7 +92,9 @@ func TestWhatIsExportedRunsInAnExample(t *testing.T) {
 			assert.True(t, len(methods) == 0 || slices.ContainsFunc(methods, called), "no Example with output calls a method of %s.%s; write one", p.name(), typ.Name)
 		}
 		for _, f := range funcs {
-			assert.True(t, used[f.Name] || isTest(f), "no Example with output calls %s.%s; write one", p.name(), f.Name)
+			// An Example has no *testing.T to call a part of a test with.
+			ofTest := strings.HasPrefix(types.ExprString(f.Decl.Type), "func(t *testing.T")
+			assert.True(t, used[f.Name] || ofTest, "no Example with output calls %s.%s; write one", p.name(), f.Name)
 		}
 	}
 }

@@ -24,9 +24,6 @@ import (
 
 const runbooks = "examples/operate/runbooks/"
 
-// sections has the headings of every runbook.
-var sections = []string{"## Meaning\n", "## Impact\n", "## Diagnosis\n", "## Mitigation\n"}
-
 // TestRunbooksOfTheAlerts: each alert links to a page that exists, and each
 // page belongs to an alert.
 //
@@ -140,14 +137,18 @@ func settings(t *testing.T) map[string]bool {
 //
 //req:shows O4
 func TestRunbooksNameWhatExists(t *testing.T) {
-	metrics := map[string]catalog.Instrument{}
+	metrics := map[string]bool{"controller_": true} // the common beginning
 	for _, i := range catalog.Instruments().All() {
-		metrics[i.PrometheusName()] = i
+		name := i.PrometheusName()
+		metrics[name] = true
+		for _, series := range []string{"_bucket", "_sum", "_count"} {
+			metrics[name+series] = metrics[name+series] || i.Kind == catalog.Histogram
+		}
 	}
 	readme := read(t, runbooks+"README.md")
 	for name, body := range tracked(t, "examples/operate/runbooks/*.md", "examples/operate/metrics.md") {
 		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
-			assert.True(t, isSeries(metrics, m) || m == "controller_", "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
+			assert.True(t, metrics[m], "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
 		}
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
 			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
@@ -155,19 +156,6 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 			}
 		}
 	}
-}
-
-// isSeries reports whether a name is that of a metric, or of a series of a
-// histogram.
-func isSeries(metrics map[string]catalog.Instrument, name string) bool {
-	_, ok := metrics[name]
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-		base, cut := strings.CutSuffix(name, suffix)
-		if cut && metrics[base].Kind == catalog.Histogram {
-			ok = true
-		}
-	}
-	return ok
 }
 
 // TestRunbooks_KeepInstallationsApart: each query of a runbook groups by the
@@ -189,16 +177,10 @@ func TestRunbooks_KeepInstallationsApart(t *testing.T) {
 func runbook(t *testing.T, name, title string) string {
 	t.Helper()
 	page := read(t, runbooks+name)
-	assert.True(t, strings.HasPrefix(page, "# "+title+"\n"), "%s: begin the page with the title %s", name, title)
-	for n, s := range sections {
-		_, text, found := strings.Cut(page, s)
-		require.True(t, found, "%s has no section %s; write it", name, strings.TrimSpace(s))
-		if n+1 < len(sections) {
-			text, _, found = strings.Cut(text, sections[n+1])
-			require.True(t, found, "%s: the sections are in another order; sort them as %q", name, sections)
-		}
-		assert.NotEmpty(t, strings.TrimSpace(text), "%s: the section %s is empty; write it", name, strings.TrimSpace(s))
-	}
+	form := regexp.MustCompile(`(?s)^# (.+?)\n.*\n## Meaning\n\s*[^#\s].*\n## Impact\n\s*[^#\s].*\n## Diagnosis\n\s*[^#\s].*\n## Mitigation\n\s*\S`)
+	found := form.FindStringSubmatch(page)
+	require.NotNil(t, found, "%s: write a title, and text below each of Meaning, Impact, Diagnosis and Mitigation, in this order", name)
+	assert.Equal(t, title, found[1], "%s: begin the page with this title", name)
 	return page
 }
 

@@ -7,13 +7,7 @@
 package newest_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	_ "github.com/stretchr/testify/require"
 
 	clientevents "k8s.io/client-go/tools/events"
 
@@ -44,30 +38,3 @@ var (
 	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
 	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
 )
-
-// TestVersions_AreTheNewest fails where make test would test what make
-// test-floor has tested, or versions older than the end-to-end tests have.
-func TestVersions_AreTheNewest(t *testing.T) {
-	here, lowest := requires(t, "go.mod"), requires(t, filepath.Join("..", "..", "..", "go.mod"))
-	newest := requires(t, filepath.Join("..", "..", "e2e", "go.mod"))
-	for _, path := range []string{
-		"github.com/prometheus/client_golang", "github.com/stretchr/testify", "go.opentelemetry.io/otel", "golang.org/x/time",
-		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
-	} {
-		require.Contains(t, here, path)
-		assert.NotEqual(t, lowest[path], here[path], "%s in go.mod of the root", path)
-		assert.Equal(t, newest[path], here[path], "%s in internal/e2e/go.mod", path)
-	}
-}
-
-// requires are the versions in a go.mod by module path.
-func requires(t *testing.T, name string) map[string]string {
-	t.Helper()
-	body, err := os.ReadFile(name)
-	require.NoError(t, err)
-	out := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`).FindAllStringSubmatch(string(body), -1) {
-		out[m[1]] = m[2]
-	}
-	return out
-}
