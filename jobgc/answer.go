@@ -78,7 +78,6 @@ type notes struct {
 	loss   State     // a live read of the owner has confirmed this loss
 	agreed bool      // the stored owner is as the caller's copy
 	sent   jobFacts  // the copy in the cache of a Job that was released
-	ended  bool      // Step returns the end of the run
 	unsure bool      // a creation has got no answer
 
 	// unchanged: the API server refuses what Step gives to each Job.

@@ -53,7 +53,6 @@ type judge struct {
 	outcome   Outcome // in the Ref
 	asked     *int32  // what the caller asks for, of a Job that has lost its annotations
 	now       time.Time
-	madeAt    time.Time // when the Guard was made
 }
 
 // facts returns what the machine knows of a Job.
@@ -79,22 +78,6 @@ func (j judge) facts(job *batchv1.Job) jobFacts {
 	}
 	facts.ttl = j.ttl(job, found, facts)
 	return facts
-}
-
-// fresh reports whether the Job has finished within recordedLately, and before
-// the Guard was made. A Job that finishes later may have run again in a
-// restored store, and the copy of its owner may be from before. A clock that
-// differs makes it older, or costs a read.
-func (j judge) fresh(job *batchv1.Job) bool {
-	if job == nil {
-		return false
-	}
-	finished := StateOf(job).FinishedAt
-	if finished.IsZero() || finished.After(j.madeAt) {
-		return false
-	}
-	age := j.now.Sub(finished)
-	return 0 <= age && age < recordedLately
 }
 
 // podsEnd is how long after a suspension the pods of a Job may still finish it.

@@ -88,7 +88,6 @@ type Guard struct {
 	synced func() bool // whether the handler has received all Jobs of the first list
 	opts   Options
 	now    func() time.Time
-	madeAt time.Time   // when New made it; its caches were filled later
 	short  []string    // the settings that let work run twice, for the log
 	logged atomic.Bool // whether short was logged
 	memory *memory
@@ -187,7 +186,6 @@ func newGuard[J jobClient](client func(namespace string) J, opts Options) *Guard
 		synced: func() bool { return true },
 		opts:   opts,
 		now:    time.Now,
-		madeAt: time.Now(),
 		short:  opts.Retention.freesNames(),
 		memory: newMemory(maxRemembered),
 		others: map[types.UID]others{},

@@ -25,9 +25,8 @@ type machine struct {
 	informer bool     // an informer feeds the cache
 	nowhere  bool     // the namespace of the Job is not known before it is built
 	young    bool     // the Ref is so new that the cache may not have its Job
-	fresh    bool     // the cached Job has just finished, before the Guard was made
 	barred   bool     // the owner has Jobs of another origin, and no Request.Name
-	claimed  bool     // Request.Recorded
+	lately   bool     // the caller's copy of the owner was written a moment ago: Request.RecordedAt
 	cached   jobFacts // what the cache has under the name of the Job
 
 	// before is the memory from before the call looked for the Job. If it has
@@ -181,11 +180,6 @@ func (m machine) end(found finding) machine {
 	if m.stops(found) {
 		found.state = Cancelled
 	}
-	ends := found.state == Cancelled || found.outcome != "" || found.state.lost()
-	if ends && !m.ended && m.ref.uid != "" {
-		m.notes.uid = m.ref.uid
-		m.notes.ended = true
-	}
 	m.found = found
 	return m.to(stageEnd)
 }
@@ -259,7 +253,7 @@ func (m machine) ownerChanged() finding {
 	return changed
 }
 
-// askOwner reads the owner, unless the caller's word suffices. A Job that may
+// askOwner reads the owner, unless the caller's copy suffices. A Job that may
 // be created is built before, so that the builder's time does not pass between
 // the read and the creation.
 func (m machine) askOwner() machine {

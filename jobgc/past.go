@@ -31,7 +31,6 @@ type past struct {
 	missed   time.Time // when a live read first did not find it
 	sent     time.Time // when its release was sent
 	sentFor  jobFacts  // the copy in the cache at that time
-	reported time.Time // when Step first returned the end of its run
 	loss     State     // that a live read of the owner has confirmed
 }
 
@@ -47,7 +46,6 @@ type recollection struct {
 	missed    bool     // a live read has not found it
 	eventOver bool     // its delete event has come, or there is none
 	sentFor   jobFacts // the copy in the cache when its release was sent, a moment ago
-	reported  bool     // Step has returned the end of its run within the last minute
 	loss      State
 	unsure    bool // a creation under this name has got no answer
 }
@@ -79,11 +77,6 @@ const (
 	// declared lost. The cache drops a Job before the handlers receive the
 	// delete event, and that event may carry the outcome.
 	settleTime = time.Second
-
-	// recordedLately is how long after the end of a run the caller's word
-	// suffices that the end is recorded. The release usually follows within a
-	// second. To restore the API server's store takes longer.
-	recordedLately = time.Minute
 )
 
 // at resolves the times of a past.
@@ -98,7 +91,6 @@ func (p past) at(now time.Time) recollection {
 		absent:    waitSince(p.absent, now),
 		missed:    !p.missed.IsZero(),
 		eventOver: waitSince(p.missed, now) == waitOver,
-		reported:  within(p.reported, recordedLately),
 		loss:      p.loss,
 	}
 	if within(p.sent, cacheLag) {
@@ -152,9 +144,6 @@ func (p past) keeps(n notes, now time.Time) past {
 	if n.sent.uid != "" {
 		p.sent = now
 		p.sentFor = n.sent
-	}
-	if n.ended && p.reported.IsZero() {
-		p.reported = now
 	}
 	return p
 }

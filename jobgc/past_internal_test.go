@@ -12,7 +12,7 @@ import (
 
 func TestPast_KeepsTheFirstTimeOfEachNote(t *testing.T) {
 	later := began.Add(time.Hour)
-	first := past{absent: began, missed: began, reported: began}
+	first := past{absent: began, missed: began}
 	cases := map[string]struct {
 		reason string
 		past   past
@@ -22,8 +22,7 @@ func TestPast_KeepsTheFirstTimeOfEachNote(t *testing.T) {
 		"Nothing":  {"A note about another thing begins no wait.", past{}, notes{loss: Missing}, past{loss: Missing}},
 		"Absent":   {"The wait for a delete event begins.", past{}, notes{absent: true}, past{absent: later}},
 		"Missed":   {"The wait for a delete event begins.", past{}, notes{missed: true}, past{missed: later}},
-		"Ended":    {"The minute of the caller's word begins.", past{}, notes{ended: true}, past{reported: later}},
-		"Again":    {"A wait that has begun goes on.", first, notes{absent: true, missed: true, ended: true}, first},
+		"Again":    {"A wait that has begun goes on.", first, notes{absent: true, missed: true}, first},
 		"Agreed":   {"The stored owner is as the copy: the return is over.", past{fate: fateReturned}, notes{agreed: true}, past{}},
 		"Returned": {"The return lasts until then.", past{fate: fateReturned}, notes{absent: true}, past{fate: fateReturned, absent: later}},
 	}

@@ -29,13 +29,13 @@ type Request struct {
 	// failed, is lost or is cancelled.
 	Done bool
 
-	// Recorded says that the status of Owner was final when Owner was read or
-	// written, so that Done is not in memory only. Within a minute of the end
-	// of the Job, or of the call that returned the end of the run, Step then
+	// RecordedAt is when the status of Owner became final, or when it was
+	// written after that, as the stored status says. Nil means that it is not
+	// final, or that the time is not known. Within a minute of it, Step
 	// releases or deletes the Job without a call of Stored. Later it calls
-	// Stored again, because the API server's store may have been restored from
-	// a backup.
-	Recorded bool
+	// Stored, because the API server's store may have been restored from a
+	// backup.
+	RecordedAt *metav1.Time
 
 	// Cancel stops the run: Step suspends its Job. With
 	// Options.DeleteCancelled, Step deletes the Job once the cancellation is

@@ -333,7 +333,7 @@ func (p *process) reconcile(ctx context.Context, postpones bool) time.Duration {
 func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, error) {
 	log := funcr.NewJSON(p.logged, funcr.Options{})
 	ref, found, err := p.guard.Step(logr.NewContext(ctx, log), jobgc.Request{
-		Owner: o, Ref: o.ref, Done: o.end != "", Recorded: p.recorded && o.end != "",
+		Owner: o, Ref: o.ref, Done: o.end != "", RecordedAt: p.recordedAt(o),
 		Cancel: o.cancel, Suspend: o.suspend, Name: p.jobName,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
 			live, err := ask(ctx, p, "owner", "read owner", p.readOwner, shownOwner)

@@ -33,6 +33,14 @@ type sceneOwner struct {
 	endedAt time.Time
 }
 
+// recordedAt is Request.RecordedAt, if the caller sets it.
+func (p *process) recordedAt(o *sceneOwner) *metav1.Time {
+	if !p.recorded {
+		return nil
+	}
+	return &metav1.Time{Time: o.endedAt}
+}
+
 func (o *sceneOwner) clone() *sceneOwner {
 	out := *o
 	out.ObjectMeta = *o.DeepCopy()

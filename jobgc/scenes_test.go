@@ -75,7 +75,7 @@ type scene struct {
 	template  *int32 // ttlSecondsAfterFinished of the Job as built
 	jobName   string // Request.Name
 	uncached  bool
-	recorded  bool // Request.Recorded
+	recorded  bool // Request.RecordedAt
 	second    bool // there is a replica b
 	gap       bool // work runs twice, as documented
 	processes map[string]*process

@@ -43,7 +43,7 @@ type schedule struct {
 	adopts    bool          // the first run has begun before the controller used this package; Jobs have their own names
 	postpones bool          // the write of the first Ref waits until the Job has started
 	restores  bool          // the server's store is restored from a backup, once
-	records   bool          // the controller says that its final copies are recorded
+	records   bool          // the controller says when its final copies were recorded
 	more      *rand.Rand    // of choices that came later
 	chaos     bool
 	released  bool // a Job with a short TTL: the documented gap is open

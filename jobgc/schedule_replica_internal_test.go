@@ -123,7 +123,6 @@ func (r *replica) start() {
 	}
 	r.guard, _ = New(func(string) simulated { return simulated{r} }, r.store.get, r.store, s.options) // checked once, in draw
 	r.guard.now = func() time.Time { return s.now }
-	r.guard.madeAt = s.now
 	if s.bug == createsFromCache {
 		r.guard.memory = newMemory(0)
 	}
@@ -238,10 +237,18 @@ func (r *replica) reconcile() (time.Duration, error) {
 	return found.After, err
 }
 
+// recordedAt is Request.RecordedAt, if the controller sets it.
+func (r *replica) recordedAt(copied *run) *metav1.Time {
+	if !r.sim.records {
+		return nil
+	}
+	return copied.ended
+}
+
 func (r *replica) step(copied *run) (Observation, error) {
 	r.stepped[copied.UID] = true
 	ref, found, err := r.guard.Step(context.Background(), Request{
-		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Recorded: copied.phase != "" && r.sim.records, Cancel: copied.cancel, Suspend: copied.suspend,
+		Owner: copied, Ref: copied.ref, Done: copied.phase != "", RecordedAt: r.recordedAt(copied), Cancel: copied.cancel, Suspend: copied.suspend,
 		Name:   r.sim.nameOf(copied),
 		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) { return r.stored(copied) },
 		Job: func() (*batchv1.Job, error) {
@@ -269,6 +276,9 @@ func (r *replica) step(copied *run) (Observation, error) {
 		copied.phase = lost
 	case ref != nil && ref.Outcome != "":
 		copied.phase = string(ref.Outcome)
+	}
+	if copied.phase != "" && copied.ended == nil {
+		copied.ended = &metav1.Time{Time: r.sim.now}
 	}
 	return found, nil
 }

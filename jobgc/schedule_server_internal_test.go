@@ -31,6 +31,7 @@ type run struct {
 	suspend *bool
 	ref     *Ref
 	phase   string // empty, or how it ended: an Outcome, lost or cancelled
+	ended   *metav1.Time
 }
 
 const (

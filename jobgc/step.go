@@ -50,7 +50,7 @@ import (
 // Step makes no request while the Job is in the cache and needs no change. A
 // creation costs a read of the owner and the creation, and if the API server
 // refuses it, as for a quota, a read of the Job, which may exist. A release
-// costs a patch and, unless Request.Recorded saves it, a read of the owner.
+// costs a patch and, unless Request.RecordedAt saves it, a read of the owner.
 // Without Options.Finalizer, a Job whose TTL is already the final one needs
 // neither. A change of Request.Suspend costs a read of the owner and a patch.
 // For an owner that is cancelled or being deleted, is not Done and has no Ref,
@@ -125,7 +125,7 @@ func (g *Guard) newCall(req Request) (*call, error) {
 	c := &call{g: g, req: req, owner: req.Owner.GetUID()}
 	c.judge = judge{
 		owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer,
-		outcome: recordOf(req.Ref).outcome, now: g.now(), madeAt: g.madeAt,
+		outcome: recordOf(req.Ref).outcome, now: g.now(),
 	}
 	if req.Retention != nil {
 		c.judge.retention = *req.Retention
@@ -153,7 +153,6 @@ func (g *Guard) newCall(req Request) (*call, error) {
 		informer: g.cached != nil,
 		nowhere:  c.ref.Namespace == "",
 		young:    c.ref.CreatedAt != nil && 0 <= age && age < cacheLag+time.Second, // it has whole seconds
-		claimed:  req.Recorded,
 		stage:    stageFind,
 	}
 	return c, nil
@@ -185,7 +184,6 @@ func (c *call) look(ctx context.Context) error {
 	}
 	c.cached = job
 	c.machine.cached = c.judge.facts(job)
-	c.machine.fresh = c.judge.fresh(job)
 	return nil
 }
 
@@ -220,6 +218,22 @@ func (c *call) recollect() {
 	if c.g.cached == nil {
 		c.machine.memory.eventOver = true // no event comes
 	}
+	c.machine.lately = isLately(c.req.RecordedAt, c.g.now())
+}
+
+// recordedLately is how long after the end of a run was recorded the caller's
+// copy proves that. The release usually follows within a second. To restore the
+// API server's store takes longer.
+const recordedLately = time.Minute
+
+// isLately reports whether t is within recordedLately. A clock that differs
+// makes it older, or costs a read.
+func isLately(t *metav1.Time, now time.Time) bool {
+	if t.IsZero() {
+		return false
+	}
+	age := now.Sub(t.Time)
+	return 0 <= age && age < recordedLately
 }
 
 func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner} }

@@ -16,8 +16,13 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// recorded makes a request of a caller whose copy was final when it was read.
-func recorded(req *jobgc.Request) { req.Recorded = req.Done }
+// recorded makes a request of a caller whose status says when it was recorded.
+func recorded(req *jobgc.Request) {
+	run, ok := req.Owner.(*agentRun)
+	if ok {
+		req.RecordedAt = run.recordedAt
+	}
+}
 
 // restored is a stage whose store went back to the time when the Job ran. The
 // caller's cache has the owner as it was before: final, and its Job was
@@ -210,5 +215,28 @@ func TestStepRestored_ForgetsTheFirstLife(t *testing.T) {
 		s.guard.OnDelete(s.remove(jobOfRun))
 		s.store.sync(s.server)
 		assert.Equal(t, jobgc.Failed, s.step(t).Outcome)
+	})
+}
+
+// TestStep_BelievesTheTimeThatAnotherReplicaRecorded: the standby has been
+// there all along. It needs no read of each run that ended a moment ago.
+func TestStep_BelievesTheTimeThatAnotherReplicaRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}}
+		s := newStage(t, opts)
+		s.edit = recorded
+		standby := &world{server: s.server, store: &fakeStore{}}
+		standby.guard = newGuard(t, standby, opts)
+		s.step(t)
+		time.Sleep(time.Second)
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		standby.store.sync(s.server)
+		s.step(t) // record
+		reads := s.reads
+		_, _, err := standby.guard.Step(t.Context(), s.request(s.stored))
+		require.NoError(t, err)
+		assert.Equal(t, 1, s.patches, "released")
+		assert.Equal(t, reads, s.reads)
 	})
 }

@@ -24,8 +24,9 @@ import (
 type agentRun struct {
 	metav1.ObjectMeta
 
-	job  *jobgc.Ref
-	done bool
+	job        *jobgc.Ref
+	done       bool
+	recordedAt *metav1.Time // when step recorded the end
 }
 
 func newAgentRun() *agentRun {
@@ -77,6 +78,9 @@ func (s *stage) step(t *testing.T) jobgc.Observation {
 	require.NoError(t, err)
 	s.stored.job = ref
 	s.stored.done = s.stored.done || found.Outcome != "" || found.State == jobgc.Missing || found.State == jobgc.Cancelled
+	if s.stored.done && s.stored.recordedAt == nil {
+		s.stored.recordedAt = &metav1.Time{Time: time.Now()}
+	}
 	return found
 }
 

@@ -7,7 +7,7 @@ package jobgc
 
 // restart begins a process with full caches and no memory.
 func (w *world) restart(i int) {
-	w.replicas[i] = simReplica{ownerAt: w.ownersN, jobAt: w.changesN, fresh: w.fresh}
+	w.replicas[i] = simReplica{ownerAt: w.ownersN, jobAt: w.changesN}
 }
 
 // cached is the Job that a replica's cache has under the name after some of the
@@ -70,14 +70,15 @@ func (w *world) begin(i int, cached, heard int8) {
 		r.copied = simOwner{}
 		return
 	}
+	r.lately = r.copied.lately
+	r.copied.lately = false
 	r.stale = r.ownerAt != w.ownersN
 	o := r.copied
 	if o.job == 0 && w.rules.named {
 		r.places[o.uid].known = true
 	}
 	shown := w.cached(r, o.uid, cached)
-	fresh := shown.job.finished && r.fresh.has(shown.index)
-	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, fresh})
+	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, r.lately})
 	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)
@@ -209,6 +210,7 @@ func (w *world) idle(r *simReplica) {
 	r.calls = false
 	r.m = 0
 	r.copied = simOwner{}
+	r.lately = false
 	r.stale = false
 	r.over = false
 	r.builds = 0

@@ -11,7 +11,7 @@ func (w world) still() world {
 	w.last = 0
 	w.again = false
 	w.young = false
-	w.fresh = 0
+	w.forgetTimes()
 	w.tidy()
 	return w
 }

@@ -143,10 +143,7 @@ func (w *world) checkEnd(r *simReplica) {
 	if again && w.gap&fromBackup == 0 {
 		w.wrong = endedAgain
 	}
-	if !r.said.has(m.job) {
-		r.said.add(m.job)
-		r.lately.add(m.job)
-	}
+	r.said.add(m.job)
 }
 
 // checkNewest holds a result to its rule: it is the newest copy of the Job that
@@ -298,11 +295,10 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 }
 
 // checkRecorded holds the release or the deletion of a Job to its rule: the
-// caller's word suffices only with Request.Recorded.
+// caller's copy suffices only with Request.RecordedAt.
 func (w *world) checkRecorded(r *simReplica) {
-	m := w.rules.machine(r.m)
-	lately := r.lately.has(m.job) || m.fresh && m.cached.uid == m.ref.uid
-	if r.reads == 0 && (w.rules.unclaimed || !lately) {
+	believed := r.lately && !w.rules.undated
+	if r.reads == 0 && !believed {
 		w.wrong = unread
 	}
 }

@@ -93,7 +93,7 @@ func (w world) nextOfReplica(i int, yield yields) {
 		of("the lag passes", &after)
 		after = active
 		after.young = false
-		after.fresh = 0
+		after.forgetTimes()
 		after.hear(&after.replicas[i], after.changesN)
 		after.age(&after.replicas[i], pastAged)
 		of("an hour passes", &after)
@@ -304,7 +304,6 @@ func (w *world) work(i int8) {
 	}
 	job.finished = true
 	job.ended = true
-	w.fresh.add(i)
 	w.change(i)
 }
 

@@ -63,7 +63,7 @@ type settings struct {
 	unwritten bool // no write of the status succeeds
 	nowhere   bool // the owner has no namespace
 	barred    bool // the owner has a Job of another origin
-	unclaimed bool // no Request.Recorded
+	undated   bool // no Request.RecordedAt
 	suspended bool // the run begins suspended
 	ends      bool // the status has the outcome first, and ends with a second write
 	longer    bool // a crash restarts the controller with a longer UnrecordedTTL
@@ -110,6 +110,7 @@ type simOwner struct {
 	deleting bool // a finalizer keeps it
 	suspend  asked
 	ending   ending
+	lately   bool // its end was recorded within the last minute
 }
 
 func (o simOwner) record() record {
@@ -155,19 +156,18 @@ type simReplica struct {
 	places         [mostOwners]simPlace
 
 	// What the rules need of a process.
-	said   jobSet      // Jobs whose end it has returned
-	lately jobSet      // of them, first returned within the last minute
-	lost   jobSet      // Jobs whose loss it has returned
-	fresh  jobSet      // Jobs that had finished within the last minute when it began
-	freed  jobSet      // released Jobs whose deletion it has just seen
-	sent   factsNumber // the Job in the cache when its release was sent a moment ago
-	waits  bool        // the last call waits for a delete event; of the calm only
+	said  jobSet      // Jobs whose end it has returned
+	lost  jobSet      // Jobs whose loss it has returned
+	freed jobSet      // released Jobs whose deletion it has just seen
+	sent  factsNumber // the Job in the cache when its release was sent a moment ago
+	waits bool        // the last call waits for a delete event; of the calm only
 
 	calls  bool
 	writes bool // the status write is the request
 	m      machineNumber
 	copied simOwner // the caller's copy
 	status simOwner // to write
+	lately bool     // the caller's copy was recorded within the last minute
 	stale  bool     // the owner has changed since the caller's copy
 	over   bool     // the name of its Job was freed after the owner was read
 
@@ -209,14 +209,13 @@ type budget struct{ crashes, faults, acts, switches, restores int8 }
 // state is one state of the world.
 type state struct {
 	left     budget
-	last     int8   // the replica that did something last
-	late     int8   // the owner of a creation that the API server may still do; 0: none
-	lateOver bool   // the name of its Job was freed after the owner was read
-	wrong    rule   // that was broken
-	gap      gap    // the documented ways to run twice that were open
-	again    bool   // the owner was created again
-	young    bool   // its Ref is so new that a cache may lack the Job
-	fresh    jobSet // the Jobs that have finished within the last minute
+	last     int8 // the replica that did something last
+	late     int8 // the owner of a creation that the API server may still do; 0: none
+	lateOver bool // the name of its Job was freed after the owner was read
+	wrong    rule // that was broken
+	gap      gap  // the documented ways to run twice that were open
+	again    bool // the owner was created again
+	young    bool // its Ref is so new that a cache may lack the Job
 	ownersN  int8
 	restored int8 // the owner of the restored store; no cache gets one before it now
 	changesN int8

@@ -79,9 +79,6 @@ func aged(p past, by time.Duration) past {
 	old(&p.removed)
 	old(&p.absent)
 	old(&p.missed)
-	if by > recordedLately {
-		old(&p.reported)
-	}
 	p.sent = time.Time{}
 	p.sentFor = jobFacts{}
 	return p
@@ -181,12 +178,15 @@ func (r *rules) finished(p pastNumber) bool { return r.pasts.values[p].last.Outc
 
 func (r *rules) fate(p pastNumber) fate { return r.pasts.values[p].fate }
 
+// forgetTimes makes each recorded end older than a minute.
+func (w *world) forgetTimes() {
+	for i := range w.owners {
+		w.owners[i].lately = false
+	}
+}
+
 // age makes the times of a replica old.
 func (w *world) age(r *simReplica, by verb) {
-	if by == pastAged {
-		r.lately = 0
-		r.fresh = 0
-	}
 	r.freed = 0
 	r.sent = 0
 	for i, p := range r.pasts {
@@ -236,5 +236,4 @@ func (w *world) appeared(r *simReplica, c happened, back bool) {
 	r.freed.remove(c.index)
 	r.said.remove(c.index)
 	r.lost.remove(c.index)
-	r.lately.remove(c.index)
 }

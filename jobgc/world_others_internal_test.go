@@ -106,7 +106,7 @@ func (w *world) restore() {
 	w.gap |= fromBackup
 	w.late = 0
 	w.lateOver = false
-	w.fresh = 0
+	w.forgetTimes()
 	for i := range w.replicas {
 		r := &w.replicas[i]
 		w.idle(r)

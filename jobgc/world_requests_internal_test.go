@@ -49,9 +49,10 @@ func (w *world) answerOf(i, owner int8) simAnswer {
 func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
+	o.lately = false
 	m := w.rules.machine(r.m)
-	endedLately := r.lately.has(r.copied.job) || m.fresh && m.cached.uid == m.ref.uid
-	if m.claimed && m.ended && !m.returned && endedLately {
+	believed := r.lately && !w.rules.undated
+	if believed && m.ended && !m.returned {
 		w.wrong = needlessRead
 	}
 	r.agreed = o == r.copied
@@ -186,6 +187,7 @@ func (w *world) commit(r *simReplica) {
 	}
 	before := w.owner()
 	after := r.status
+	after.lately = after.ending != unended
 	job := w.jobs[after.job]
 	if before.ending == unended && after.ending == succeeded && !job.ended {
 		w.wrong = wrongOutcome

@@ -88,7 +88,7 @@ type beginning struct {
 	cached simAnswer
 	memory memoryNumber
 	young  bool // the Ref
-	fresh  bool // the Job in the cache
+	lately bool // the owner was recorded
 }
 
 // rules are what does not change in a search, and what it has computed.
@@ -156,11 +156,10 @@ func (r *rules) begun(b beginning) machineNumber {
 			named: r.named, finalizer: r.finalizer, deletes: r.deletes,
 		},
 		informer: r.informer,
-		claimed:  o.ending != unended && !r.unclaimed,
 		nowhere:  o.job == 0 && r.nowhere,
 		barred:   o.job == 0 && r.barred,
 		young:    o.job != 0 && b.young,
-		fresh:    b.fresh,
+		lately:   b.lately && !r.undated,
 		cached:   r.facts(b.cached),
 		stage:    stageFind,
 	}

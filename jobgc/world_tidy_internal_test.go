@@ -33,7 +33,6 @@ func (w *world) forget() {
 		}
 		w.jobs[i] = simJob{}
 		w.known[i] = simJob{}
-		w.fresh.remove(i)
 		for n := range w.replicas {
 			w.replicas[n].pasts[i] = 0
 			w.replicas[n].results[i] = false
@@ -43,8 +42,6 @@ func (w *world) forget() {
 			if indexOf(w.rules.shown.values[w.replicas[n].sent].uid) == i {
 				w.replicas[n].sent = 0
 			}
-			w.replicas[n].lately.remove(i)
-			w.replicas[n].fresh.remove(i)
 		}
 	}
 }

@@ -180,8 +180,12 @@ func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 func (a *attempt) request(ctx context.Context) jobgc.Request {
 	run := a.run
 	done := run.Status.Phase.Terminal()
+	var recorded *metav1.Time
+	if done {
+		recorded = run.Status.UpdatedAt
+	}
 	return jobgc.Request{
-		Owner: run, Ref: run.Status.JobRef, Done: done, Recorded: done, Suspend: &run.Spec.Suspend,
+		Owner: run, Ref: run.Status.JobRef, Done: done, RecordedAt: recorded, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
 			stored, err := a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})

@@ -18,6 +18,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
@@ -77,20 +78,21 @@ func TestRecordDegraded_WritesNoOutage(t *testing.T) {
 }
 
 // What has ended is final: jobgc may release its Job without a request for it.
-func TestRequest_SaysThatAnEndedRunIsRecorded(t *testing.T) {
+func TestRequest_SaysWhenTheEndOfARunWasRecorded(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)
 	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
 	setPhase(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
 	req := running.request(t.Context())
-	assert.False(t, req.Recorded)
+	assert.Nil(t, req.RecordedAt)
 	_, _, done, err := req.Stored(t.Context())
 	require.NoError(t, err)
 	assert.True(t, done, "the copy is old, and the server knows more")
 
 	ended := s.runs[run.Name].DeepCopy()
+	ended.Status.UpdatedAt = new(metav1.Now())
 	a := &attempt{Controller: running.Controller, before: ended, run: ended.DeepCopy()}
-	assert.True(t, a.request(t.Context()).Recorded)
+	assert.Equal(t, ended.Status.UpdatedAt, a.request(t.Context()).RecordedAt)
 	ended.Spec.Cancel = true
 	a.run = ended
 	assert.False(t, a.request(t.Context()).Cancel, "it ended before it was cancelled")
