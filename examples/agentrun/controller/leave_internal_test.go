@@ -4,6 +4,9 @@
 package controller
 
 import (
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -67,6 +72,53 @@ func TestAReleaseGoesBeforeRunsThatBegin(t *testing.T) {
 				synctest.Wait()
 				next, _ := c.queue.Get()
 				assert.Equal(t, "nightly", next.Name)
+				c.queue.ShutDown()
+			})
+		})
+	}
+}
+
+// TestAReleaseWaitsForTheEvent: a process that is killed before the release of
+// a failed run's Job leaves the next one to repeat the Event.
+func TestAReleaseWaitsForTheEvent(t *testing.T) {
+	tests := map[string]struct {
+		reason   string
+		phase    v1alpha1.Phase
+		pending  bool
+		since    time.Duration
+		released bool
+	}{
+		"NotWritten": {"A kill now would lose the Event if the Job were released.", v1alpha1.Failed, true, 0, false},
+		"Written":    {"A kill now would repeat the Event.", v1alpha1.Failed, false, 0, true},
+		"Refused":    {"The server may take no Event for hours.", v1alpha1.Failed, true, time.Second, true},
+		"Succeeded":  {"It has no Event.", v1alpha1.Succeeded, true, 0, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newEnded("nightly", tc.phase)
+				run.Status.UpdatedAt = new(metav1.Now())
+				_, job := newStarted("nightly", nil)
+				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+				s := newServer(run)
+				requests := 0
+				c := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+					if strings.Contains(r.URL.Path, "/jobs/") {
+						requests++
+					}
+					return s.RoundTrip(r)
+				}), Options{})
+				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				if tc.pending {
+					c.recorder.Failure(run, errors.New("exit code 1"))
+				}
+				time.Sleep(tc.since)
+				after, _ := c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job
+				assert.Equal(t, tc.released, requests > 0, tc.reason)
+				if !tc.released {
+					assert.Positive(t, after)
+				}
 				c.queue.ShutDown()
 			})
 		})

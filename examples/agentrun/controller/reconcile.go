@@ -156,12 +156,30 @@ func (a *attempt) confirmNoPods(ctx context.Context) (bool, error) {
 // with an event. So a run that has ended costs no request after its release.
 func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	if a.hasJob(a.key()) {
+		if a.isAnnouncing() {
+			a.queue.AddFirst(a.key(), 10*eventTime)
+			return 10 * eventTime, nil
+		}
 		ref, found, failed := a.scope.guard.Step(ctx, a.request(ctx))
 		a.run.Status.JobRef = ref
 		after, err = found.After, failed
 	}
 	_, failed := a.commit(ctx) // the generation, if someone edited the run
 	return after, errors.Join(failed, err)
+}
+
+// eventWait is how long a Job that is to be released waits for Events at most.
+const eventWait = time.Second
+
+// isAnnouncing reports whether a run has just failed, and its Event may not be
+// written yet. Its Job is released after that: see unannounced.
+func (a *attempt) isAnnouncing() bool {
+	st := a.before.Status
+	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
+		return false
+	}
+	lately := time.Since(st.UpdatedAt.Time).Abs() < eventWait
+	return lately && a.recorder.Stats().Pending > 0
 }
 
 // untilStart is how long to wait for the start of a Job that is new and has not

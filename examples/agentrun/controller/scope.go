@@ -187,8 +187,8 @@ func (s *scope) remember(run *v1alpha1.AgentRun) {
 	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
-// eventTime is how long the Event of a failure usually takes at most.
-const eventTime = 100 * time.Millisecond
+// eventTime is how long the Event of a failure usually takes.
+const eventTime = 10 * time.Millisecond
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has
 // just ended is released before other runs begin: if this process is killed,
@@ -213,7 +213,8 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 }
 
 // beforeRelease is how long the Job of a run that has ended waits for its
-// release. The Event of a failure is written in that time: see unannounced.
+// release. The Event of a failure is usually written in that time: see
+// isAnnouncing.
 func beforeRelease(run *v1alpha1.AgentRun) time.Duration {
 	if run.Status.Phase == v1alpha1.Failed {
 		return eventTime
