@@ -190,8 +190,8 @@ func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 	if f.State != jobgc.Active || !f.StartedAt.IsZero() {
 		return 0
 	}
-	left := 2*usualStart - now.Sub(f.Job.CreationTimestamp.Time).Abs()
-	return min(max(left, 0), usualStart)
+	left := usualStart - now.Sub(f.Job.CreationTimestamp.Time).Abs()
+	return max(left, 0)
 }
 
 // request is what package jobgc has to know of the run.
