@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -32,9 +33,8 @@ type world struct {
 // newWorld starts an informer and returns when it watches.
 func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
 	s := newServer(lag)
-	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
-		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
-	}}, &batchv1.Job{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	informer := cache.NewSharedIndexInformer(listWatch{s.watched}, &batchv1.Job{}, 0, indexers)
 	guard, err := jobgc.New(s.client, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})
 	if err != nil {
 		return nil, err
@@ -42,15 +42,18 @@ func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); informer.RunWithContext(ctx) }()
-	for !informer.HasSynced() || !s.watched() {
-		if ctx.Err() != nil {
-			cancel()
-			return nil, errors.New("the informer did not start")
-		}
-		pass(time.Millisecond)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		cancel()
+		return nil, errors.New("the informer did not start")
+	}
+	stop := func() {
+		cancel()
+		<-done
+		pass(lag + time.Millisecond) // nothing may be sent afterwards
+		s.watched.Shutdown()
 	}
 	return &world{
-		server: s, guard: guard, store: informer.GetStore(), stop: func() { cancel(); <-done },
+		server: s, guard: guard, store: informer.GetStore(), stop: stop,
 		lister: batchlisters.NewJobLister(informer.GetIndexer()).Jobs(namespace),
 	}, nil
 }
@@ -77,7 +80,9 @@ func look(ctx context.Context, guard *jobgc.Guard, ref jobgc.Ref) (jobgc.Observa
 }
 
 // listWatch says that the server knows no streaming lists.
-type listWatch struct{ *cache.ListWatch }
+type listWatch struct {
+	*cachetesting.FakeControllerSource
+}
 
 // IsWatchListSemanticsUnSupported is asked by the reflector.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
