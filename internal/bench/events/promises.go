@@ -24,10 +24,10 @@ const rounds = 9
 
 // answering lets each request take a while and fail with err from the first to
 // the last of the time since the start.
-func answering(takes, from, to time.Duration, err error) func() func(string) error {
-	return func() func(string) error {
+func answering(takes, from, to time.Duration, err error) func() answer {
+	return func() answer {
 		began := time.Now()
-		return func(string) error {
+		return func(context.Context, string, string) error {
 			if takes > 0 {
 				pass(takes)
 			}
@@ -39,15 +39,25 @@ func answering(takes, from, to time.Duration, err error) func() func(string) err
 	}
 }
 
-// refusing lets all writes to the new group fail.
-func refusing(err error) func() func(string) error {
-	return func() func(string) error {
-		return func(group string) error {
-			if group == newGroup {
-				return err
-			}
-			return nil
-		}
+// refused is the answer of an API server that does not grant the new group.
+func refused(_ context.Context, group, _ string) error {
+	if group == newGroup {
+		return forbidden
+	}
+	return nil
+}
+
+// hanging is the answer of an API server with a webhook of badNamespace that
+// hangs and fails, if the caller waits for it.
+func hanging(ctx context.Context, _, namespace string) error {
+	if namespace != badNamespace {
+		return nil
+	}
+	select {
+	case <-time.After(10 * time.Second):
+		return apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -76,32 +86,17 @@ var (
 		},
 		{
 			name: "events.k8s.io not granted, 50 events", record: burst(50, 0),
-			after: time.Hour, server: refusing(forbidden),
+			after: time.Hour, server: func() answer { return refused },
 		},
 	}
 	failing = scenario{
 		name:   "100 objects, 100 of another namespace without an answer for 10 s",
-		record: beside(100), after: time.Hour, fails: hanging,
+		record: beside(100), after: time.Hour,
+		server: func() answer { return hanging },
 	}
 	down      = apierrors.NewServiceUnavailable("overloaded")
 	forbidden = apierrors.NewForbidden(eventsResource, "", nil)
 )
-
-// refusedByWebhook is the answer in a namespace with a dead webhook.
-func refusedByWebhook(context.Context) error {
-	return apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
-}
-
-// hanging is the answer in a namespace whose webhook hangs, if the caller waits
-// for it.
-func hanging(ctx context.Context) error {
-	select {
-	case <-time.After(10 * time.Second):
-		return refusedByWebhook(ctx)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // promises counts writes and losses in virtual time, with the default options.
 func promises(t *testing.T) []bench.Measure {

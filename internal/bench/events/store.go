@@ -25,13 +25,14 @@ const (
 // measure ends and reports it.
 const patience = time.Minute
 
+// answer is the API server's answer to a write of an Event about an object of a
+// namespace.
+type answer func(ctx context.Context, group, namespace string) error
+
 // store is an API server for Events. It counts the writes, and accepts or
 // refuses them as answer says.
 type store struct {
-	answer func(group string) error // nil accepts each immediately
-
-	// The result of creations in badNamespace. Nil means like the others.
-	fails func(ctx context.Context) error
+	answer answer // nil accepts each immediately
 
 	mu               sync.Mutex
 	changed          sync.Cond
@@ -47,36 +48,26 @@ func newStore() *store {
 	return s
 }
 
-// badNamespace is the namespace whose writes fail in some scenarios.
-const badNamespace = "bad"
-
-func (s *store) createFor(ctx context.Context, group string, regarding corev1.ObjectReference) error {
-	if s.fails != nil && regarding.Namespace == badNamespace {
-		return s.fails(ctx)
-	}
-	return s.create(group, regarding.Name)
-}
-
-func (s *store) create(group, object string) error {
-	return s.write(group, func() {
+func (s *store) create(ctx context.Context, group string, about corev1.ObjectReference) error {
+	return s.write(ctx, group, about.Namespace, func() {
 		s.creates++
 		if s.objects != nil {
-			s.objects[object] = struct{}{}
+			s.objects[about.Name] = struct{}{}
 		}
 	})
 }
 
-func (s *store) patch(group string) error {
-	return s.write(group, func() { s.patches++ })
+func (s *store) patch(ctx context.Context, group string) error {
+	return s.write(ctx, group, "", func() { s.patches++ })
 }
 
-func (s *store) write(group string, apply func()) error {
+func (s *store) write(ctx context.Context, group, namespace string, apply func()) error {
 	if s.answer != nil {
 		s.mu.Lock()
 		s.inFlight++
 		s.most = max(s.most, s.inFlight)
 		s.mu.Unlock()
-		err := s.answer(group)
+		err := s.answer(ctx, group, namespace)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inFlight--
@@ -87,9 +78,6 @@ func (s *store) write(group string, apply func()) error {
 	} else {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-	}
-	if s.fails != nil {
-		s.last = time.Now()
 	}
 	apply()
 	s.changed.Broadcast()
@@ -140,25 +128,25 @@ type (
 func (c ourEvents) Create(
 	ctx context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
 ) (*eventsv1.Event, error) {
-	return ev, c.createFor(ctx, newGroup, ev.Regarding)
+	return ev, c.create(ctx, newGroup, ev.Regarding)
 }
 
 func (c ourEvents) Patch(
-	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
+	ctx context.Context, _ string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
 ) (*eventsv1.Event, error) {
-	return new(eventsv1.Event), c.patch(newGroup)
+	return new(eventsv1.Event), c.patch(ctx, newGroup)
 }
 
 func (c ourCore) Create(
 	ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions,
 ) (*corev1.Event, error) {
-	return ev, c.createFor(ctx, coreGroup, ev.InvolvedObject)
+	return ev, c.create(ctx, coreGroup, ev.InvolvedObject)
 }
 
 func (c ourCore) Patch(
-	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
+	ctx context.Context, _ string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
 ) (*corev1.Event, error) {
-	return new(corev1.Event), c.patch(coreGroup)
+	return new(corev1.Event), c.patch(ctx, coreGroup)
 }
 
 // recordSink and eventsSink are the sinks for client-go's tools/record and
@@ -170,23 +158,24 @@ type (
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
 	ctx := context.Background() //nolint:forbidigo // its sinks take no context
-	return ev, s.createFor(ctx, coreGroup, ev.InvolvedObject)
+	return ev, s.create(ctx, coreGroup, ev.InvolvedObject)
 }
 
-func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch(coreGroup) }
-
-func (s recordSink) Patch(ev *corev1.Event, _ []byte) (*corev1.Event, error) {
-	return ev, s.patch(coreGroup)
+func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) {
+	ctx := context.Background() //nolint:forbidigo // likewise
+	return ev, s.patch(ctx, coreGroup)
 }
+
+func (s recordSink) Patch(ev *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Update(ev) }
 
 func (s eventsSink) Create(ctx context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.createFor(ctx, newGroup, ev.Regarding)
+	return ev, s.create(ctx, newGroup, ev.Regarding)
 }
 
-func (s eventsSink) Update(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.patch(newGroup)
+func (s eventsSink) Update(ctx context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
+	return ev, s.patch(ctx, newGroup)
 }
 
-func (s eventsSink) Patch(_ context.Context, ev *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
-	return ev, s.patch(newGroup)
+func (s eventsSink) Patch(ctx context.Context, ev *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	return s.Update(ctx, ev)
 }

@@ -17,9 +17,7 @@ type scenario struct {
 	name string
 	// server returns the API server's answers from now on. Nil accepts each
 	// write immediately.
-	server func() func(group string) error
-	// fails is the result of writes in badNamespace; nil means like the others.
-	fails func(ctx context.Context) error
+	server func() answer
 	// record records failures, and returns the number of objects that must have
 	// an Event in the end.
 	record func(fail func(o *corev1.ConfigMap, note string)) (objects int)
@@ -40,7 +38,6 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	if sc.server != nil {
 		s.answer = sc.server()
 	}
-	s.fails = sc.fails
 	s.objects = map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {
@@ -94,6 +91,9 @@ func burst(n int, pause time.Duration) func(func(*corev1.ConfigMap, string)) int
 		return n
 	}
 }
+
+// badNamespace is a namespace without an answer.
+const badNamespace = "bad"
 
 // beside makes n objects of badNamespace fail, and then as many objects of
 // another namespace.

@@ -27,14 +27,3 @@ func TestEveryWayWritesFirstOccurrences(t *testing.T) {
 		})
 	}
 }
-
-func TestTheServerRefusesForAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		answer := answering(time.Second, 2*time.Second, 4*time.Second, down)()
-		var got []bool
-		for range 5 {
-			got = append(got, answer(newGroup) == nil)
-		}
-		assert.Equal(t, []bool{true, false, false, true, true}, got)
-	})
-}
