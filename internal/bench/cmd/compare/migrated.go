@@ -4,13 +4,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,38 +35,33 @@ var ways = []struct{ subject, test string }{
 	{byReference, "TestTheReferenceOfUpstream"},
 }
 
-// migrated runs these tests and reads their output.
+// said is an attribute in the output of a test.
+var said = regexp.MustCompile(`(?m)^=== ATTR +(\w+) ([\w-]+) (\d+)$`)
+
+// migrated runs these tests, and returns a figure for each of the ways and each
+// unit, from the attributes of the tests.
 func migrated(ctx context.Context) ([]bench.Figure, error) {
 	var tests []string
 	for _, w := range ways {
 		tests = append(tests, w.test)
 	}
 	pattern := "^(" + strings.Join(tests, "|") + ")$"
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=15m", "-json", "-run", pattern, ".")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join("..", "e2e", "rollout"), &out, os.Stderr
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=15m", "-v", "-run", pattern, ".")
+	cmd.Dir, cmd.Stderr = filepath.Join("..", "e2e", "rollout"), os.Stderr
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	fmt.Fprintln(os.Stderr, "a Deployment becomes a canary ...")
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out.String())
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	return said(out.Bytes())
-}
-
-// said returns a figure for each of the ways and each unit, from the attributes
-// of the tests in the output of go test -json.
-func said(output []byte) ([]bench.Figure, error) {
 	numbers := map[[2]string][]float64{} // by test and key
-	for line := range bytes.Lines(output) {
-		var e struct{ Action, Test, Key, Value string }
-		if json.Unmarshal(line, &e) != nil || e.Action != "attr" {
-			continue
+	for _, m := range said.FindAllStringSubmatch(string(out), -1) {
+		n, err := strconv.ParseFloat(m[3], 64)
+		if err != nil {
+			return nil, err
 		}
-		n, err := strconv.ParseFloat(e.Value, 64)
-		if err == nil {
-			key := [2]string{e.Test, e.Key}
-			numbers[key] = append(numbers[key], n)
-		}
+		key := [2]string{m[1], m[2]}
+		numbers[key] = append(numbers[key], n)
 	}
 	var all []bench.Figure
 	for _, w := range ways {

@@ -82,7 +82,7 @@ func (c *comparison) lost() panel {
 		}
 		p.labels = append(p.labels, l.short)
 		for i, of := range controllers {
-			p.values[i] = append(p.values[i], c.figure(l, losses[0], of.subject).Median)
+			p.values[i] = append(p.values[i], c.figure(l, losses[0], of.Subject).Median)
 		}
 	}
 	return p
@@ -99,7 +99,7 @@ func (c *comparison) price() panel {
 	}
 	for _, col := range costs {
 		for i, of := range controllers {
-			p.values[i] = append(p.values[i], c.ratio(loads[0], col, of.subject))
+			p.values[i] = append(p.values[i], c.ratio(loads[0], col, of.Subject))
 		}
 	}
 	return p
@@ -118,7 +118,7 @@ func (p panel) draw(on *charts.Painter, theme charts.ColorPalette) error {
 	o.CategoryAxis.LabelFontStyle = small
 	o.ValueAxis[0].Show, o.ValueAxis[0].Min = new(false), new(0.0)
 	for i := range o.SeriesList {
-		o.Legend.SeriesNames = append(o.Legend.SeriesNames, controllers[i].name)
+		o.Legend.SeriesNames = append(o.Legend.SeriesNames, controllers[i].Name)
 		o.SeriesList[i].Label = charts.SeriesLabel{
 			Show: new(true), ValueFormatter: number, FontStyle: smaller,
 		}

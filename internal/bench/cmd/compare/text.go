@@ -5,7 +5,9 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"text/template"
@@ -20,14 +22,16 @@ const (
 	usual   = "controller-runtime"
 )
 
+type controller struct{ Name, Subject string }
+
 // controllers are compared in this order.
-var controllers = []struct{ name, subject string }{
+var controllers = []controller{
 	{"usual", usual}, {"careful", careful}, {"controllerkit", ours},
 }
 
 // column is one number of each controller in each load.
 type column struct {
-	head, measure, unit string
+	Head, measure, unit string
 	digits              int
 }
 
@@ -46,7 +50,7 @@ var (
 )
 
 // load is a load of runs, by its title and by the rest of its name.
-type load struct{ title, short, name string }
+type load struct{ Title, short, name string }
 
 var loads = []load{
 	{"nothing fails", "nothing fails", ""},
@@ -64,56 +68,31 @@ var layout string
 // text returns COMPARE.txt.
 func (c *comparison) text() (string, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"losses": func() string { return c.rows(losses, false) },
-		"costs":  func() string { return c.rows(costs, true) },
-		"row":    c.row,
+		"cell": func(l load, of column, subject string) string {
+			return cell(c.figure(l, of, subject), of.digits)
+		},
+		"ratio": func(l load, of column) string { return fmt.Sprintf("%.2fx", c.ratio(l, of, ours)) },
+		"row":   c.row,
 	}).Parse(layout)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, c); err != nil {
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if err := errors.Join(t.Execute(w, c), w.Flush()); err != nil {
 		return "", err
 	}
-	lines := strings.Split(b.String(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n"), c.missing
+	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(b.String(), ""), c.missing
 }
 
-// rows returns a row for each load and controller, and the ratios to the
-// careful one if they are asked for.
-func (c *comparison) rows(columns []column, ratios bool) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "meanwhile\tcontroller")
-	for _, col := range columns {
-		fmt.Fprint(w, "\t"+col.head)
-	}
-	fmt.Fprintln(w)
-	for _, l := range loads {
-		title := l.title
-		for _, of := range controllers {
-			fmt.Fprint(w, title+"\t"+of.name)
-			title = ""
-			for _, col := range columns {
-				fmt.Fprint(w, "\t"+cell(c.figure(l, col, of.subject), col.digits))
-			}
-			fmt.Fprintln(w)
-		}
-		if !ratios {
-			continue
-		}
-		fmt.Fprint(w, "\tcontrollerkit / careful")
-		for _, col := range columns {
-			fmt.Fprintf(w, "\t%.2fx", c.ratio(l, col, ours))
-		}
-		fmt.Fprintln(w)
-	}
-	_ = w.Flush() // a Builder returns no error
-	return b.String()
-}
+// Loads, Controllers, Losses and Costs are the rows and columns of the tables.
+func (c *comparison) Loads() []load { return loads }
+
+func (c *comparison) Controllers() []controller { return controllers }
+
+func (c *comparison) Losses() []column { return losses }
+
+func (c *comparison) Costs() []column { return costs }
 
 // row returns the numbers of two peers, which may be empty, and ours.
 func (c *comparison) row(title, measure, unit string, peers ...string) string {
