@@ -72,16 +72,9 @@ func (m Measure) rows(all []numbers) (rows []Row, err error) {
 		defer delete(gates, key)
 		return gates[key]
 	}
-	add := func(row Row, limit string, ours, ratio float64) {
-		if limit != "" {
-			pass, wrong := holds(limit, ours, ratio)
-			err = errors.Join(err, wrong)
-			row.Gate, row.Pass = limit, fails
-			if pass {
-				row.Pass = passes
-			}
-		}
+	add := func(row Row, wrong error) {
 		rows = append(rows, row)
+		err = errors.Join(err, wrong)
 	}
 	for _, n := range all {
 		ours := median(n.of[0])
@@ -94,7 +87,7 @@ func (m Measure) rows(all []numbers) (rows []Row, err error) {
 			alone := row
 			limited := n.under(own)
 			alone.Ours = number(limited)
-			add(alone, own, limited, 0)
+			add(alone.gated(own, limited, 0))
 		}
 		for i, p := range m.Peers {
 			theirs := median(n.of[i+1])
@@ -103,7 +96,7 @@ func (m Measure) rows(all []numbers) (rows []Row, err error) {
 			if theirs != 0 {
 				row.Ratio = number(ratio)
 			}
-			add(row, taken(n.Unit, p.Name), ours, ratio)
+			add(row.gated(taken(n.Unit, p.Name), ours, ratio))
 		}
 	}
 	if len(gates) > 0 {
@@ -138,6 +131,19 @@ func (n numbers) under(limit string) float64 {
 		return slices.Max(n.of[0])
 	}
 	return median(n.of[0])
+}
+
+// gated returns the row with the verdict of a limit, which may be empty.
+func (r Row) gated(limit string, ours, ratio float64) (Row, error) {
+	if limit == "" {
+		return r, nil
+	}
+	ok, err := holds(limit, ours, ratio)
+	r.Gate, r.Pass = limit, fails
+	if ok {
+		r.Pass = passes
+	}
+	return r, err
 }
 
 // holds reports whether the library's number and its ratio are within a limit:

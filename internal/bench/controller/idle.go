@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -23,13 +24,12 @@ import (
 // watched is how long a controller is measured with idle objects.
 const watched = time.Minute
 
-// rest is the cost of an idle controller.
+// rest is the cost of an idle controller. The CPU time and the requests are
+// those of the time that it is watched.
 type rest struct {
-	resident float64 // MiB
-	peak     float64
-	cpu      float64 // ms in a minute
-	requests float64 // in a minute
-	writes   float64
+	cost
+
+	requests, writes float64
 }
 
 // idling starts a controller with runs that ended long ago. It waits until the
@@ -37,21 +37,17 @@ type rest struct {
 func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	c, err := k.start(ctx, s, w, k.name, false)
+	c, err := k.start(ctx, s, w, false)
 	if err != nil {
 		return nil, err
 	}
-	var r rest
-	if err := settled(ctx, c); err != nil {
+	before, err := settled(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	since := time.Now()
-	before, _, err := now(c)
-	if err != nil {
-		return nil, err
-	}
 	pause(ctx, watched)
-	after, resident, err := now(c)
+	after, err := now(c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,33 +55,31 @@ func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := &rest{cost: after}
+	r.cpu -= before.cpu
 	for _, q := range all {
 		r.requests++
 		if q.Writes() {
 			r.writes++
 		}
 	}
-	used, err := end(c, c.Stop)
-	r.resident, r.peak, r.cpu = resident, used.peak, float64((after - before).Milliseconds())
-	return &r, err
+	_, err = end(c, c.Stop)
+	return r, err
 }
 
 // settled waits until the controller uses almost no CPU time, because it has
 // reconciled each run.
-func settled(ctx context.Context, c *rig.Process) error {
-	last, _, err := now(c)
-	for err == nil {
-		pause(ctx, 5*time.Second)
-		var used time.Duration
-		if used, _, err = now(c); used-last < 100*time.Millisecond {
-			return err
-		}
+func settled(ctx context.Context, c *rig.Process) (last cost, err error) {
+	err = wait.PollUntilContextCancel(ctx, 5*time.Second, false, func(context.Context) (bool, error) {
+		used, err := now(c)
+		isIdle := used.cpu-last.cpu < 100*time.Millisecond
 		last = used
-		if ctx.Err() != nil {
-			return errors.New("the controller does not come to rest; its log is " + c.Log)
-		}
+		return isIdle, err
+	})
+	if wait.Interrupted(err) {
+		err = errors.New("the controller does not come to rest; its log is " + c.Log)
 	}
-	return err
+	return last, err
 }
 
 // fillEnded creates n runs that failed because of their spec, as both
@@ -139,7 +133,7 @@ func (s *stand) idle(ctx context.Context, n int) bench.Measure {
 	return measure(s, fmt.Sprintf("%d idle runs, a minute", n), 1, []number[*rest]{
 		{"writes", bench.Requests, func(r *rest) float64 { return r.writes }, "= 0"},
 		{"requests", bench.Requests, func(r *rest) float64 { return r.requests }, ""},
-		{"CPU time", "ms", func(r *rest) float64 { return r.cpu }, ""},
+		{"CPU time", "ms", func(r *rest) float64 { return float64(r.cpu.Milliseconds()) }, ""},
 		{"memory at rest", "MiB", func(r *rest) float64 { return r.resident }, ""},
 		{"peak memory", "MiB", func(r *rest) float64 { return r.peak }, ""},
 	}, func(k kind) (*rest, error) {

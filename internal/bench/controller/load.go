@@ -14,37 +14,35 @@ import (
 // load is the work for a controller, and the fault during it.
 type load struct {
 	runs  int
+	name  string // what the table adds to the number of runs
+	kept  bool   // no run asks for a Job TTL of 0
 	fault fault
-	kept  bool // no run asks for a Job TTL of 0
+	kills int
+}
+
+// fault names the process that is killed during a load.
+type fault string
+
+const (
+	nothing       fault = ""
+	theAPIServer  fault = "API server"
+	theController fault = "controller"
+	theLeader     fault = "leader" // once, because one of two replicas remains
+)
+
+// loads are the measured loads.
+func loads(runs int) []load {
+	return []load{
+		{runs: runs},
+		{runs: runs, name: ", no Job TTL of 0", kept: true},
+		{runs: runs, name: ", API server killed 3 times", fault: theAPIServer, kills: 3},
+		{runs: runs, name: ", controller killed 3 times", fault: theController, kills: 3},
+		{runs: runs, name: ", the leader of two killed", fault: theLeader, kills: 1},
+	}
 }
 
 // String returns the name in the table.
-func (l load) String() string {
-	name := fmt.Sprintf("%d runs", l.runs)
-	if l.kept {
-		name += ", no Job TTL of 0"
-	}
-	switch l.fault {
-	case nothing:
-	case theLeader:
-		name += ", the leader of two killed"
-	case theAPIServer, theController:
-		name += fmt.Sprintf(", %s killed %d times", l.fault, kills)
-	}
-	return name
-}
-
-// kills is the number of kills.
-func (l load) kills() int {
-	switch l.fault {
-	case theLeader:
-		return 1
-	case theAPIServer, theController:
-		return kills
-	case nothing:
-	}
-	return 0
-}
+func (l load) String() string { return fmt.Sprintf("%d runs%s", l.runs, l.name) }
 
 // story returns the i-th run of a load.
 func (l load) story(i int) *v1alpha1.AgentRun {
@@ -71,15 +69,3 @@ type account struct {
 // creators is the number of goroutines that create runs. Together they are
 // faster than each controller.
 const creators = 8
-
-// fault names the process that is killed three times during a load.
-type fault string
-
-const (
-	nothing       fault = ""
-	theAPIServer  fault = "API server"
-	theController fault = "controller"
-	theLeader     fault = "leader" // once, because one of two replicas remains
-)
-
-const kills = 3

@@ -52,16 +52,11 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// The names of the controllers in the table. The first is the library.
+// The names of the peers in the table.
 const (
 	careful = "controller-runtime, careful"
 	usual   = "controller-runtime"
-
-	controllers = 3
 )
-
-// names are the subjects', the library's first.
-var names = [controllers]string{"", careful, usual}
 
 func main() {
 	runs, err := numberOf("BENCH_RUNS", "500")
@@ -92,13 +87,7 @@ func main() {
 // measures returns the measures of the loads and of idle runs.
 func (s *stand) measures(ctx context.Context, runs, idle, rounds int) []bench.Measure {
 	var all []bench.Measure
-	for _, l := range []load{
-		{runs: runs},
-		{runs: runs, kept: true},
-		{runs: runs, fault: theAPIServer},
-		{runs: runs, fault: theController},
-		{runs: runs, fault: theLeader},
-	} {
+	for _, l := range loads(runs) {
 		all = append(all, s.underLoad(ctx, l, rounds))
 	}
 	return append(all, s.idle(ctx, idle))

@@ -25,7 +25,7 @@ func measure[T any](
 		m.Counts = append(m.Counts, bench.Count{Unit: n.unit, What: n.what, Limit: n.limit})
 	}
 	for i, k := range s.kinds {
-		subject := bench.Subject{Name: names[i], Count: func() (all []float64, err error) {
+		subject := bench.Subject{Name: k.name, Count: func() (all []float64, err error) {
 			one, err := round(k)
 			if err != nil {
 				return nil, err

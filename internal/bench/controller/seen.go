@@ -9,26 +9,40 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// ended waits until at least n runs are terminal or the deadline passes, and
-// returns all runs.
-func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.AgentRun, error) {
-	for {
-		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-		if err == nil && (terminal(list.Items) >= n || time.Now().After(latest)) {
-			return list.Items, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		// A list of thousands loads the server.
-		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2)
+// within asks until it is done or the time has passed, which is no error.
+func within(ctx context.Context, every, limit time.Duration, done func() (bool, error)) error {
+	err := wait.PollUntilContextTimeout(ctx, every, limit, true, func(context.Context) (bool, error) {
+		return done()
+	})
+	if wait.Interrupted(err) {
+		return ctx.Err()
 	}
+	return err
+}
+
+// ended waits until at least n runs are terminal or the time has passed, and
+// returns all runs.
+func (w *world) ended(
+	ctx context.Context, n int, limit time.Duration,
+) (all []v1alpha1.AgentRun, err error) {
+	// A list of thousands loads the server.
+	pause := 100*time.Millisecond + time.Duration(n)*time.Millisecond/2
+	err = within(ctx, pause, limit, func() (bool, error) {
+		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return false, nil //nolint:nilerr // the API server is killed meanwhile
+		}
+		all = list.Items
+		return terminal(all) >= n, nil
+	})
+	return all, err
 }
 
 // terminal counts the runs that have ended.
@@ -41,15 +55,15 @@ func terminal(runs []v1alpha1.AgentRun) (n int) {
 	return n
 }
 
-// told waits until all failed runs have an Event or the deadline passes, and
+// told waits until all failed runs have an Event or the time has passed, and
 // returns how many have none.
 func (w *world) told(
-	ctx context.Context, runs []v1alpha1.AgentRun, latest time.Time,
+	ctx context.Context, runs []v1alpha1.AgentRun, limit time.Duration,
 ) (silent int, err error) {
-	for {
+	err = within(ctx, 200*time.Millisecond, limit, func() (bool, error) {
 		events, err := w.Kube.EventsV1().Events(w.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return 0, err
+			return false, err
 		}
 		about := map[types.UID]bool{}
 		for _, e := range events.Items {
@@ -61,11 +75,9 @@ func (w *world) told(
 				silent++
 			}
 		}
-		if silent == 0 || time.Now().After(latest) {
-			return silent, nil
-		}
-		pause(ctx, 200*time.Millisecond)
-	}
+		return silent == 0, nil
+	})
+	return silent, err
 }
 
 func pause(ctx context.Context, d time.Duration) {

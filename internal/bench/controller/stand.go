@@ -27,7 +27,7 @@ import (
 type stand struct {
 	dir    string
 	plane  *controlplane.ControlPlane
-	kinds  [controllers]kind
+	kinds  []kind // the library first
 	worlds int
 }
 
@@ -62,8 +62,8 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if out, err := building.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the baseline: %w\n%s", err, out)
 	}
-	s.kinds = [controllers]kind{
-		{"ours", example, nil}, {"careful", peer, []string{"--careful"}}, {"usual", peer, nil},
+	s.kinds = []kind{
+		{"", []string{example}}, {careful, []string{peer, "--careful"}}, {usual, []string{peer}},
 	}
 	// Otherwise the first load would meet an API server that has never served
 	// these kinds.

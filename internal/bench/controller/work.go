@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -41,7 +42,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	}
 	// Far more than either needs, also on a busy machine, so that nothing is
 	// counted as missing because it is late.
-	runs, err := w.ended(ctx, l.runs, time.Now().Add(3*time.Minute+time.Duration(l.runs)*time.Second/2))
+	runs, err := w.ended(ctx, l.runs, 3*time.Minute+time.Duration(l.runs)*time.Second/2)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +56,13 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 		}
 	}
 	// An Event may be later than the end of its run.
-	if _, err := w.told(ctx, runs, time.Now().Add(20*time.Second)); err != nil {
+	if _, err := w.told(ctx, runs, 20*time.Second); err != nil {
 		return nil, err
 	}
 	if a.cost, err = h.stop(); err != nil {
 		return nil, err
 	}
-	if a.silent, err = w.told(ctx, runs, time.Now()); err != nil {
+	if a.silent, err = w.told(ctx, runs, time.Nanosecond); err != nil {
 		return nil, err
 	}
 	all, err := s.requests(w.user, time.Time{})
@@ -118,24 +119,22 @@ type hands struct {
 
 // start starts a controller, or two of which the first becomes the leader.
 func (h *hands) start(ctx context.Context, elect bool) error {
-	if err := h.one(ctx, "first", elect); err != nil || !elect {
+	if err := h.one(ctx, elect); err != nil || !elect {
 		return err
 	}
 	leases := h.world.Kube.CoordinationV1().Leases(h.world.Namespace)
-	for { // ready is not yet elected
+	leads := func(ctx context.Context) (bool, error) { // ready is not yet elected
 		lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
-		if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
-			return h.one(ctx, "second", elect)
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: no replica leads: %w", h.kind.name, ctx.Err())
-		}
-		pause(ctx, 50*time.Millisecond)
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "", nil
 	}
+	if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, leads); err != nil {
+		return fmt.Errorf("%v: no replica leads: %w", h.kind.command, err)
+	}
+	return h.one(ctx, elect)
 }
 
-func (h *hands) one(ctx context.Context, name string, elect bool) error {
-	c, err := h.kind.start(ctx, h.stand, h.world, name, elect)
+func (h *hands) one(ctx context.Context, elect bool) error {
+	c, err := h.kind.start(ctx, h.stand, h.world, elect)
 	if err == nil {
 		h.live = append(h.live, c)
 	}
@@ -162,7 +161,7 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 		return nil
 	}
 	pause(ctx, 3*time.Second) // as if its node failed: a replacement takes a while to start
-	return h.one(ctx, "first", false)
+	return h.one(ctx, false)
 }
 
 // stop ends the running processes and returns what all have used.
@@ -189,8 +188,8 @@ func (w *world) fill(ctx context.Context, l load, kill func() error) error {
 	creating.Go(func() {
 		workqueue.ParallelizeUntil(ctx, creators, l.runs, func(i int) { w.create(ctx, l, i) })
 	})
-	for k := range l.kills() {
-		if _, err := w.ended(ctx, l.runs*(k+1)/5, time.Now().Add(time.Minute)); err != nil {
+	for k := range l.kills {
+		if _, err := w.ended(ctx, l.runs*(k+1)/5, time.Minute); err != nil {
 			return err
 		}
 		if err := kill(); err != nil {
@@ -202,13 +201,10 @@ func (w *world) fill(ctx context.Context, l load, kill func() error) error {
 
 // create creates a run. It repeats a failed request until the run exists.
 func (w *world) create(ctx context.Context, l load, i int) {
-	for ctx.Err() == nil {
+	_ = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		_, err := w.Runs.Create(ctx, l.story(i), metav1.CreateOptions{})
-		if err == nil || apierrors.IsAlreadyExists(err) {
-			break
-		}
-		pause(ctx, 50*time.Millisecond)
-	}
+		return err == nil || apierrors.IsAlreadyExists(err), nil
+	})
 	if l.fault != nothing {
 		pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
 	}

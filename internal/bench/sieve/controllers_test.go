@@ -69,11 +69,7 @@ func ours(hold bool) func(context.Context, *rest.Config) error {
 
 func peer(careful bool) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		options, err := baseline.Options(namespace)
-		if err != nil {
-			return err
-		}
-		options.Logger = logr.Discard()
+		options := ctrl.Options{Logger: logr.Discard()}
 		options.Metrics.BindAddress = "0"
 		options.Controller.SkipNameValidation = new(true)
 		options.MapperProvider = func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
@@ -83,11 +79,7 @@ func peer(careful bool) func(context.Context, *rest.Config) error {
 			mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
 			return mapper, nil
 		}
-		mgr, err := ctrl.NewManager(config, options)
-		if err != nil {
-			return err
-		}
-		err = baseline.Add(mgr, careful)
+		mgr, err := baseline.New(config, options, namespace, careful)
 		if err != nil {
 			return err
 		}

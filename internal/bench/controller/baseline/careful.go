@@ -6,7 +6,6 @@ package baseline
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -84,72 +82,42 @@ func (r *careful) advance(
 	case job == nil && ref == nil:
 		return r.begin(ctx, run)
 	case job == nil || ref != nil && ref.UID != job.UID:
-		message := fmt.Sprintf("Job %s is gone and its result was never seen", ref.Name)
-		return set(run, v1alpha1.Failed, "WorkflowJobMissing", message, nil), nil
+		return set(run, gone(ref.Name)), nil
 	case !metav1.IsControlledBy(job, run):
-		message := fmt.Sprintf("Job %s belongs to another run", job.Name)
-		return set(run, v1alpha1.Failed, "NameTaken", message, nil), nil
-	}
-	started := job.Status.StartTime
-	ref = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
-	for _, c := range job.Status.Conditions {
-		switch {
-		case c.Status != corev1.ConditionTrue:
-		case c.Type == batchv1.JobComplete:
-			ref.Outcome = jobgc.Succeeded
-			completed := job.Status.CompletionTime
-			return set(run, v1alpha1.Succeeded, "JobSucceeded", "", ref, started, completed), nil
-		case c.Type == batchv1.JobFailed:
-			ref.Outcome = jobgc.Failed
-			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
-			return set(run, v1alpha1.Failed, "JobFailed", message, ref, started, &c.LastTransitionTime), nil
-		}
-	}
-	switch {
+		return set(run, taken(job)), nil
+	case ended(job) != nil:
+		return set(run, follow(job)), nil
 	case run.Spec.Cancel:
-		return set(run, v1alpha1.Cancelled, "Cancelled", "", ref), nil
+		end := withoutJob(run)
+		end.ref = waits(job).ref
+		return set(run, end), nil
 	case run.Spec.Suspend != *job.Spec.Suspend:
 		patch := client.MergeFrom(job.DeepCopy())
 		job.Spec.Suspend = new(run.Spec.Suspend)
 		return false, r.Patch(ctx, job, patch)
-	case *job.Spec.Suspend:
-		return set(run, v1alpha1.Pending, "Suspended", "", ref), nil
-	case started != nil:
-		return set(run, v1alpha1.Running, "JobRunning", "", ref, started), nil
 	}
-	return set(run, v1alpha1.Pending, "WaitingForJob", "", ref), nil
+	return set(run, follow(job)), nil
 }
 
 // begin creates the Job of a run that has recorded none.
 func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bool, err error) {
-	switch {
-	case run.Spec.Cancel:
-		return set(run, v1alpha1.Cancelled, "Cancelled", "", nil), nil
-	case run.Spec.Parameters["prompt"] != "":
-		return set(run, v1alpha1.Failed, "InvalidSpec", promptRefused, nil), nil
+	if end := withoutJob(run); end != nil {
+		return set(run, end), nil
 	}
-	if ref := run.Spec.SecretRef; ref != nil {
-		secret := new(corev1.Secret)
-		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
-		if client.IgnoreNotFound(err) != nil {
-			return false, err
-		}
-		if len(secret.Data[ref.Key]) == 0 {
-			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
-			changed = set(run, v1alpha1.Pending, "MissingSecret", message, nil)
-			return changed, errors.New(message) // with backoff
-		}
-	}
-	job, err := newJob(run) // without a TTL
+	missing, err := withoutSecret(ctx, r.Client, run)
 	if err != nil {
 		return false, err
 	}
-	if err := ctrl.SetControllerReference(run, job, r.Scheme()); err != nil {
+	if missing != nil {
+		return set(run, missing), errors.New(missing.message) // with backoff
+	}
+	job, err := newJob(run, r.Scheme()) // without a TTL
+	if err != nil {
 		return false, err
 	}
 	switch err := r.Create(ctx, job); {
 	case apierrors.IsInvalid(err):
-		return set(run, v1alpha1.Failed, "InvalidSpec", err.Error(), nil), nil
+		return set(run, fails("InvalidSpec", err.Error())), nil
 	case apierrors.IsAlreadyExists(err):
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 			return false, err
@@ -158,8 +126,7 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 	case err != nil:
 		return false, err
 	}
-	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
-	return set(run, v1alpha1.Pending, "WaitingForJob", "", ref), nil
+	return set(run, waits(job)), nil
 }
 
 // record writes the status, unless the run has changed since it was read, and
@@ -184,7 +151,7 @@ func (r *careful) release(ctx context.Context, run *v1alpha1.AgentRun, job *batc
 	switch {
 	case job == nil || job.DeletionTimestamp != nil || !metav1.IsControlledBy(job, run):
 		return nil
-	case !finished(job):
+	case ended(job) == nil:
 		background := client.PropagationPolicy(metav1.DeletePropagationBackground)
 		return client.IgnoreNotFound(r.Delete(ctx, job, background, client.Preconditions{UID: &job.UID}))
 	case job.Spec.TTLSecondsAfterFinished != nil:

@@ -4,8 +4,10 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,12 +42,96 @@ func jobTTL(run *v1alpha1.AgentRun) *int32 {
 	return new(int32(600))
 }
 
-// promptRefused is the message of a run with its prompt in the parameters.
-const promptRefused = "spec.parameters[prompt] is not accepted: " +
-	"put the prompt into a Secret and name it in spec.secretRef"
+// state is what a status says of a run.
+type state struct {
+	phase             v1alpha1.Phase
+	reason, message   string
+	ref               *jobgc.Ref   // nil keeps the recorded one
+	started, finished *metav1.Time // of the Job, if they exist
+}
+
+func fails(reason, message string) *state {
+	return &state{phase: v1alpha1.Failed, reason: reason, message: message}
+}
+
+// withoutJob is the state of a run that gets no Job, or nil.
+func withoutJob(run *v1alpha1.AgentRun) *state {
+	switch {
+	case run.Spec.Cancel:
+		return &state{phase: v1alpha1.Cancelled, reason: "Cancelled"}
+	case run.Spec.Parameters["prompt"] != "":
+		return fails("InvalidSpec", "spec.parameters[prompt] is not accepted: "+
+			"put the prompt into a Secret and name it in spec.secretRef")
+	}
+	return nil
+}
+
+// withoutSecret is the state of a run that names a Secret or a key that does
+// not exist, or nil.
+func withoutSecret(ctx context.Context, c client.Client, run *v1alpha1.AgentRun) (*state, error) {
+	ref := run.Spec.SecretRef
+	if ref == nil {
+		return nil, nil //nolint:nilnil // it waits for nothing
+	}
+	secret := new(corev1.Secret)
+	err := c.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
+	if client.IgnoreNotFound(err) != nil || len(secret.Data[ref.Key]) > 0 {
+		return nil, err
+	}
+	message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
+	return &state{phase: v1alpha1.Pending, reason: "MissingSecret", message: message}, nil
+}
+
+// gone and taken are the states of a run without its Job.
+func gone(name string) *state {
+	return fails("WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", name))
+}
+
+func taken(job *batchv1.Job) *state {
+	return fails("NameTaken", fmt.Sprintf("Job %s belongs to another run", job.Name))
+}
+
+// waits is the state of a run whose Job has not started.
+func waits(job *batchv1.Job) *state {
+	ref := &jobgc.Ref{Namespace: job.Namespace, Name: job.Name, UID: job.UID}
+	return &state{phase: v1alpha1.Pending, reason: "WaitingForJob", ref: ref}
+}
+
+// follow is the state of a run as its Job demands.
+func follow(job *batchv1.Job) *state {
+	s := waits(job)
+	switch end := ended(job); {
+	case end != nil && end.Type == batchv1.JobComplete:
+		s.phase, s.reason = v1alpha1.Succeeded, "JobSucceeded"
+		s.ref.Outcome = jobgc.Succeeded
+		s.started, s.finished = job.Status.StartTime, job.Status.CompletionTime
+	case end != nil:
+		s.phase, s.reason = v1alpha1.Failed, "JobFailed"
+		s.message = fmt.Sprintf("Job %s failed: %s: %s", job.Name, end.Reason, end.Message)
+		s.ref.Outcome = jobgc.Failed
+		s.started, s.finished = job.Status.StartTime, &end.LastTransitionTime
+	case *job.Spec.Suspend:
+		s.reason = "Suspended"
+	case job.Status.StartTime != nil:
+		s.phase, s.reason = v1alpha1.Running, "JobRunning"
+		s.started = job.Status.StartTime
+	}
+	return s
+}
+
+// ended returns the condition that says how a Job ended, or nil.
+func ended(job *batchv1.Job) *batchv1.JobCondition {
+	for i, c := range job.Status.Conditions {
+		isEnd := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+		if isEnd && c.Status == corev1.ConditionTrue {
+			return &job.Status.Conditions[i]
+		}
+	}
+	return nil
+}
 
 // newJob is the Job of a run, without a TTL.
-func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
+func newJob(run *v1alpha1.AgentRun, scheme *runtime.Scheme) (*batchv1.Job, error) {
 	container := corev1.Container{
 		Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args,
 	}
@@ -69,7 +157,7 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		backoff = new(int32(0))
 	}
 	labels := map[string]string{"app.kubernetes.io/managed-by": "agentrun"}
-	return &batchv1.Job{
+	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: jobName(run), Labels: labels},
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          backoff,
@@ -86,39 +174,24 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 				},
 			},
 		},
-	}, nil
-}
-
-func finished(job *batchv1.Job) bool {
-	for _, c := range job.Status.Conditions {
-		isEnd := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
-		if isEnd && c.Status == corev1.ConditionTrue {
-			return true
-		}
 	}
-	return false
+	return job, ctrl.SetControllerReference(run, job, scheme)
 }
 
-// set changes the status of a run and reports whether it differs. The times are
-// the start and the end of the Job, if they exist.
-func set(
-	run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string,
-	ref *jobgc.Ref, times ...*metav1.Time,
-) (changed bool) {
+// set changes the status of a run and reports whether it differs.
+func set(run *v1alpha1.AgentRun, s *state) (changed bool) {
 	before := run.Status.DeepCopy()
 	st := &run.Status
-	st.Phase, st.Reason, st.Message = phase, reason, message
-	if ref != nil {
-		st.JobRef = ref
+	st.Phase, st.Reason, st.Message = s.phase, s.reason, s.message
+	if s.ref != nil {
+		st.JobRef = s.ref
 	}
 	now := metav1.Now()
-	if st.StartedAt == nil && len(times) > 0 {
-		st.StartedAt = times[0]
+	if st.StartedAt == nil {
+		st.StartedAt = s.started
 	}
-	if phase.Progress() == status.Done && st.FinishedAt == nil {
-		if st.FinishedAt = &now; len(times) > 1 {
-			st.FinishedAt = times[1]
-		}
+	if s.phase.Progress() == status.Done && st.FinishedAt == nil {
+		st.FinishedAt = cmp.Or(s.finished, &now)
 	}
 	conditions(run)
 	st.ObservedGeneration = run.Generation

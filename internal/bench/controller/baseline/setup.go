@@ -17,12 +17,14 @@
 package baseline
 
 import (
+	"errors"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,27 +42,26 @@ import (
 // informer and wait for it, which the role does not allow.
 const uncached = client.DisableReadYourWritesConsistency
 
-// Options are the manager's options for one namespace.
-func Options(namespace string) (ctrl.Options, error) {
-	options := ctrl.Options{
-		Scheme: runtime.NewScheme(),
-		Cache: cache.Options{
-			DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: small,
-		},
-		Client: client.Options{Cache: &client.CacheOptions{
-			DisableFor:                      []client.Object{new(corev1.Secret)},
-			EnableReadYourWritesConsistency: new(true),
-		}},
+// New returns a manager of one namespace with the usual or the careful
+// reconciler. It sets the scheme, the cache and the client of the options.
+//
+//nolint:ireturn // it has no concrete type
+func New(config *rest.Config, o ctrl.Options, namespace string, care bool) (ctrl.Manager, error) {
+	o.Scheme = runtime.NewScheme()
+	o.Cache.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	o.Cache.DefaultTransform = small
+	o.Client.Cache = &client.CacheOptions{
+		DisableFor:                      []client.Object{new(corev1.Secret)},
+		EnableReadYourWritesConsistency: new(true),
 	}
-	err := clientgoscheme.AddToScheme(options.Scheme)
+	err := errors.Join(clientgoscheme.AddToScheme(o.Scheme), v1alpha1.AddToScheme(o.Scheme))
 	if err != nil {
-		return options, err
+		return nil, err
 	}
-	return options, v1alpha1.AddToScheme(options.Scheme)
-}
-
-// Add adds the usual or the careful reconciler to a manager.
-func Add(mgr ctrl.Manager, care bool) error {
+	mgr, err := ctrl.NewManager(config, o)
+	if err != nil {
+		return nil, err
+	}
 	recorder := mgr.GetEventRecorder("agentrun")
 	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: recorder}
 	var changes []builder.ForOption
@@ -74,7 +75,7 @@ func Add(mgr ctrl.Manager, care bool) error {
 		most  = 30 * time.Second
 	)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](least, most)
-	return ctrl.NewControllerManagedBy(mgr).
+	return mgr, ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), changes...).
 		Owns(new(batchv1.Job)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: limiter}).

@@ -5,7 +5,7 @@ package baseline
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -51,105 +50,44 @@ func (r *usual) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	case err != nil:
 		return ctrl.Result{}, err
 	case !metav1.IsControlledBy(job, run):
-		message := fmt.Sprintf("Job %s belongs to another run", job.Name)
-		return ctrl.Result{}, r.fail(ctx, run, "NameTaken", message)
-	case run.Spec.Cancel && !finished(job):
+		return ctrl.Result{}, r.report(ctx, run, taken(job))
+	case run.Spec.Cancel && ended(job) == nil:
 		return ctrl.Result{}, r.cancel(ctx, run, job)
-	case run.Spec.Suspend != *job.Spec.Suspend && !finished(job):
+	case run.Spec.Suspend != *job.Spec.Suspend && ended(job) == nil:
 		patch := client.MergeFrom(job.DeepCopy())
 		job.Spec.Suspend = new(run.Spec.Suspend)
 		return ctrl.Result{}, r.Patch(ctx, job, patch)
 	}
-	return ctrl.Result{}, r.follow(ctx, run, job)
+	return ctrl.Result{}, r.report(ctx, run, follow(job))
 }
 
 // begin creates the Job of a run, unless it had one.
 func (r *usual) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
-	switch {
-	case run.Status.JobRef != nil:
-		message := fmt.Sprintf("Job %s is gone and its result was never seen", run.Status.JobRef.Name)
-		return r.fail(ctx, run, "WorkflowJobMissing", message)
-	case run.Spec.Cancel:
-		return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
-	case run.Spec.Parameters["prompt"] != "":
-		return r.fail(ctx, run, "InvalidSpec", promptRefused)
+	if run.Status.JobRef != nil {
+		return r.report(ctx, run, gone(run.Status.JobRef.Name))
 	}
-	if err := r.findSecret(ctx, run); err != nil {
+	if end := withoutJob(run); end != nil {
+		return r.report(ctx, run, end)
+	}
+	missing, err := withoutSecret(ctx, r.Client, run)
+	if err != nil {
 		return err
 	}
-	job, err := newJob(run)
+	if missing != nil {
+		r.events.Eventf(run, nil, corev1.EventTypeWarning, missing.reason, "Reconcile", "%s", missing.message)
+		return errors.Join(r.update(ctx, run, missing), errors.New(missing.message)) // with backoff
+	}
+	job, err := newJob(run, r.Scheme())
 	if err != nil {
 		return err
 	}
 	job.Spec.TTLSecondsAfterFinished = jobTTL(run) // as Kubernetes documents
-	if err := ctrl.SetControllerReference(run, job, r.Scheme()); err != nil {
-		return err
-	}
 	if err := r.Create(ctx, job); apierrors.IsInvalid(err) {
-		return r.fail(ctx, run, "InvalidSpec", err.Error())
+		return r.report(ctx, run, fails("InvalidSpec", err.Error()))
 	} else if err != nil && !apierrors.IsAlreadyExists(err) { // the cache will have the existing Job
 		return err
 	}
-	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
-	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", ref)
-}
-
-// findSecret returns an error if the run names a Secret or a key that does not
-// exist, and reports that.
-func (r *usual) findSecret(ctx context.Context, run *v1alpha1.AgentRun) error {
-	ref := run.Spec.SecretRef
-	if ref == nil {
-		return nil
-	}
-	secret := new(corev1.Secret)
-	err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret, uncached)
-	if client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	if err == nil && len(secret.Data[ref.Key]) > 0 {
-		return nil
-	}
-	message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
-	r.events.Eventf(run, nil, corev1.EventTypeWarning, "MissingSecret", "Reconcile", "%s", message)
-	if err := r.update(ctx, run, v1alpha1.Pending, "MissingSecret", message, nil); err != nil {
-		return err
-	}
-	return fmt.Errorf("%s", message) // with backoff
-}
-
-// follow records the state of the Job.
-func (r *usual) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
-	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
-	started := job.Status.StartTime
-	for _, c := range job.Status.Conditions {
-		if c.Status != corev1.ConditionTrue {
-			continue
-		}
-		switch c.Type {
-		case batchv1.JobComplete:
-			ref.Outcome = jobgc.Succeeded
-			completed := job.Status.CompletionTime
-			return r.update(ctx, run, v1alpha1.Succeeded, "JobSucceeded", "", ref, started, completed)
-		case batchv1.JobFailed:
-			ref.Outcome = jobgc.Failed
-			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
-			failed := &c.LastTransitionTime
-			err := r.update(ctx, run, v1alpha1.Failed, "JobFailed", message, ref, started, failed)
-			if err != nil {
-				return err
-			}
-			r.events.Eventf(run, nil, corev1.EventTypeWarning, "JobFailed", "Reconcile", "%s", message)
-			return nil
-		default: // the Job is running
-		}
-	}
-	switch {
-	case *job.Spec.Suspend:
-		return r.update(ctx, run, v1alpha1.Pending, "Suspended", "", ref)
-	case started != nil:
-		return r.update(ctx, run, v1alpha1.Running, "JobRunning", "", ref, started)
-	}
-	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", ref)
+	return r.update(ctx, run, waits(job))
 }
 
 // cancel deletes the Job and ends the run.
@@ -159,23 +97,20 @@ func (r *usual) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
+	return r.update(ctx, run, withoutJob(run))
 }
 
-// fail ends a run, and reports it after that is recorded.
-func (r *usual) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, message string) error {
-	if err := r.update(ctx, run, v1alpha1.Failed, reason, message, nil); err != nil {
-		return err
+// report writes the status, and reports a failure after it is recorded.
+func (r *usual) report(ctx context.Context, run *v1alpha1.AgentRun, s *state) error {
+	err := r.update(ctx, run, s)
+	if err == nil && s.phase == v1alpha1.Failed {
+		r.events.Eventf(run, nil, corev1.EventTypeWarning, s.reason, "Reconcile", "%s", s.message)
 	}
-	r.events.Eventf(run, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
-	return nil
+	return err
 }
 
 // update writes the status if it changes.
-func (r *usual) update(
-	ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string,
-	ref *jobgc.Ref, times ...*metav1.Time,
-) error {
+func (r *usual) update(ctx context.Context, run *v1alpha1.AgentRun, s *state) error {
 	key := client.ObjectKeyFromObject(run)
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := r.Get(ctx, key, run); err != nil {
@@ -184,10 +119,10 @@ func (r *usual) update(
 		if run.Status.Phase.Progress() == status.Done {
 			return nil
 		}
-		if !set(run, phase, reason, message, ref, times...) {
+		if !set(run, s) {
 			return nil
 		}
-		log.FromContext(ctx).V(1).Info("status", "phase", phase, "reason", reason)
+		log.FromContext(ctx).V(1).Info("status", "phase", s.phase, "reason", s.reason)
 		return r.Status().Update(ctx, run)
 	})
 }

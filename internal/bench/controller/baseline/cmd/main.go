@@ -18,48 +18,31 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
 )
 
+// The flags are named as the example's.
 func main() {
-	var o options
-	flag.StringVar(&o.namespace, "namespaces", "", "`namespace` to work in")
-	flag.StringVar(&o.metrics, "metrics-bind-address", "", "address of the metrics")
+	var o ctrl.Options
+	namespace := flag.String("namespaces", "", "`namespace` to work in")
+	flag.StringVar(&o.Metrics.BindAddress, "metrics-bind-address", "", "address of the metrics")
 	flag.String("log-format", "json", "the only one")
-	flag.BoolVar(&o.elect, "leader-elect", false, "reconcile only while holding the lease")
-	flag.StringVar(&o.lease, "leader-elect-lease-name", "", "name of the lease")
-	flag.String("leader-elect-lease-namespace", "", "the namespace to work in")
-	flag.BoolVar(&o.care, "careful", false, "lose no result")
+	flag.BoolVar(&o.LeaderElection, "leader-elect", false, "reconcile only while holding the lease")
+	flag.StringVar(&o.LeaderElectionID, "leader-elect-lease-name", "", "name of the lease")
+	flag.StringVar(&o.LeaderElectionNamespace, "leader-elect-lease-namespace", "", "namespace of the lease")
+	care := flag.Bool("careful", false, "lose no result")
 	flag.Parse() // --kubeconfig is controller-runtime's
 	ctrl.SetLogger(zap.New())
-	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), o, *namespace, *care); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
 	}
 }
 
-// options are the flags, which are named as the example's.
-type options struct {
-	namespace, metrics, lease string
-	elect, care               bool
-}
-
-func run(ctx context.Context, o options) error {
+func run(ctx context.Context, o ctrl.Options, namespace string, care bool) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 100, 200
-	options, err := baseline.Options(o.namespace)
-	if err != nil {
-		return err
-	}
-	options.Metrics.BindAddress = o.metrics
-	options.LeaderElection = o.elect
-	options.LeaderElectionID = o.lease
-	options.LeaderElectionNamespace = o.namespace
-	mgr, err := ctrl.NewManager(config, options)
-	if err != nil {
-		return err
-	}
-	err = baseline.Add(mgr, o.care)
+	mgr, err := baseline.New(config, o, namespace, care)
 	if err != nil {
 		return err
 	}
