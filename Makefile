@@ -142,7 +142,7 @@ adoption: controlplane ## Insert controllerkit into other projects and run their
 	@cd internal/adoption && $(GOTEST) -count=1 -timeout 30m -v .
 
 .PHONY: e2e-chaos
-e2e-chaos: ## Run all faults under load, and the role without each of its verbs; make test-all runs a short set
+e2e-chaos: ## Run all faults under load, and each verb of the role; make test-all runs a short set
 	@cd internal/e2e && go test -race -count=1 -timeout 90m -v ./chaos -full -parallel 4
 
 .PHONY: faults

@@ -47,7 +47,7 @@ func TestSpec(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, events, "A cancelled run is not a failure.")
 	})
-	t.Run("TheLogAndTheGaugesShowHowLongThingsStay", func(t *testing.T) {
+	t.Run("TheLogShowsHowLongThingsStay", func(t *testing.T) {
 		t.Parallel()
 		var said []line
 		suite.Eventually(t, "the controller logs its settings", func(context.Context) bool {
@@ -56,22 +56,6 @@ func TestSpec(t *testing.T) {
 		})
 		assert.Len(t, said, 1)
 		assert.Equal(t, retention{Succeeded: "5m0s", Failed: "5m0s", Unrecorded: "168h0m0s", Runs: "720h0m0s", Logs: "168h0m0s"}, said[0].retention)
-		for gauge, seconds := range map[string]float64{
-			"controller_job_ttl_seconds": 300, "controller_run_retention_seconds": 2592000, "controller_log_retention_seconds": 604800,
-		} {
-			value, err := p.Value(t.Context(), gauge, nil)
-			require.NoError(t, err)
-			assert.InDelta(t, seconds, value, 0, gauge)
-		}
-	})
-	t.Run("ARunPastItsRetentionIsDeletedWithItsJob", func(t *testing.T) {
-		t.Parallel()
-		run := create(t, stage, "short-lived", func(spec *v1alpha1.AgentRunSpec) { spec.TTLSecondsAfterFinished = new(int32(1)) })
-		suite.Eventually(t, "run and Job are gone", func(ctx context.Context) bool {
-			_, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
-			jobs, err2 := stage.Kube.BatchV1().Jobs(stage.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "agents.controllerkit.dev/agent-run-uid=" + string(run.UID)})
-			return apierrors.IsNotFound(err) && err2 == nil && len(jobs.Items) == 0
-		})
 	})
 	t.Run("ANameThatTheAPIServerWouldRefuseEndsTheRun", func(t *testing.T) {
 		t.Parallel()

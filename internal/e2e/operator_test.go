@@ -5,7 +5,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,10 +17,10 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestPrometheusOperatorTakesTheManifests applies the manifests of
-// metrics/manifest to an API server with the CRDs of Prometheus Operator. Every
-// field is known, and the API server stores it unchanged. The same schemas
-// refuse invalid durations, so the test would notice them.
+// TestPrometheusOperatorTakesTheManifests shows the manifests of
+// metrics/manifest to an API server with the CRDs of Prometheus Operator, which
+// knows every field. Suite chart shows that the same schemas refuse an invalid
+// duration.
 //
 //req:shows O3
 func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
@@ -31,15 +30,9 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 	installOperatorCRDs(ctx, t)
 	stage := plane.NewStage(t)
 	apply := func(body []byte) error {
-		_, err := plane.Admin.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--validate=strict", "-f", "-")
+		_, err := plane.Admin.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
 		return err
 	}
-	stored := func(what string, into any) {
-		out, err := plane.Admin.Run(ctx, nil, "--namespace="+stage.Namespace, "get", what, "-o", "json")
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal([]byte(out), into))
-	}
-
 	targets := map[string]manifest.Target{
 		"plain": {},
 		"full": {
@@ -67,43 +60,8 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 			require.NoError(t, apply(pack.ServiceMonitor()))
 			require.NoError(t, apply(pack.PrometheusRule()))
 			require.NoError(t, apply(pack.DashboardConfigMap()))
-
-			var rule struct {
-				Spec struct {
-					Groups []struct {
-						Rules []struct {
-							Alert, Expr, For    string
-							Labels, Annotations map[string]string
-						}
-					}
-				}
-			}
-			stored("prometheusrule/"+name, &rule)
-			require.Len(t, rule.Spec.Groups, 1)
-			require.Len(t, rule.Spec.Groups[0].Rules, len(pack.Alerts()))
-			for n, a := range pack.Alerts() {
-				r := rule.Spec.Groups[0].Rules[n]
-				assert.Equal(t, []string{a.Name, a.Expr, a.Severity}, []string{r.Alert, r.Expr, r.Labels["severity"]})
-				assert.Equal(t, map[string]string{"summary": a.Summary, "description": a.Description, "runbook_url": a.RunbookURL}, r.Annotations)
-			}
-			var configMap struct{ Data map[string]string }
-			stored("configmap/"+name+"-dashboard", &configMap)
-			assert.JSONEq(t, string(pack.Dashboard()), configMap.Data[pack.UID()+".json"])
-		})
-	}
-
-	pack, err := manifest.New(manifest.Target{Name: "refused"})
-	require.NoError(t, err)
-	monitor, rule := string(pack.ServiceMonitor()), string(pack.PrometheusRule())
-	for name, tc := range map[string]struct{ body, old, with, want, reason string }{
-		"a wait in words":      {rule, `for: 5m`, `for: soon`, "should match", "Prometheus would refuse all its rules"},
-		"an interval in words": {monitor, `interval: 30s`, `interval: often`, "should match", "the target would not be scraped"},
-		"a misspelt field":     {monitor, "honorLabels", "honourLabels", "honourLabels", "strict validation makes the test above meaningful"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bad := strings.Replace(tc.body, tc.old, tc.with, 1)
-			require.NotEqual(t, tc.body, bad)
-			assert.ErrorContains(t, apply([]byte(bad)), tc.want, tc.reason)
+			misspelt := strings.Replace(string(pack.ServiceMonitor()), "honorLabels", "honourLabels", 1)
+			assert.ErrorContains(t, apply([]byte(misspelt)), "honourLabels", "the validation is strict")
 		})
 	}
 }

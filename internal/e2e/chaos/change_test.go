@@ -21,12 +21,10 @@ import (
 // objects. In a new namespace of that name, runs run again.
 func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
 	w := newWorld(t)
 	w.bind(t, "clusterrolebinding", "--clusterrole="+role) // it survives the deletion of the namespace
 	w.start(t, w.config)
-	w.ready(ctx, t)
+	ctx := w.ready(t, 5*time.Minute)
 	for i := range either(60, 12) {
 		if i == 6 {
 			require.NoError(t, w.Kube.CoreV1().Namespaces().Delete(ctx, w.Namespace, metav1.DeleteOptions{}))
@@ -91,7 +89,7 @@ func TestTheSecretIsRotated(t *testing.T) {
 		w.putSecret(t, secondSecret)
 	})
 	suite.AllEnded(t, w.Stage, last+1) // the controller has read the second value
-	between.fail(20, firstSecret+" is not "+secondSecret)
+	between.behave(failing(20, firstSecret+" is not "+secondSecret))
 	more := last + either(60, 9)
 	require.NoError(t, w.load(ctx, last+1, more, 0))
 	w.holds(ctx, t, more+1)

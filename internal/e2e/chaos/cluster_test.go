@@ -93,12 +93,7 @@ func withoutJobs(ctx context.Context, t *testing.T, w *world) func() {
 // TestTheCRDIsInstalledAgain: the kind is gone with all its objects, and comes
 // back. No other test runs in that time.
 func TestTheCRDIsInstalledAgain(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t)
-	w.start(t, w.config)
-	w.ready(ctx, t)
+	ctx, w := steady(t, 5*time.Minute)
 	_, err := plane.Admin.Run(ctx, nil, "delete", "crd", "agentruns."+v1alpha1.GroupVersion().Group)
 	require.NoError(t, err)
 	suite.Wait(ctx, 3*time.Second)

@@ -19,20 +19,18 @@ import (
 // When the old leader goes on, it ends by itself.
 func TestTheLeaderIsFrozen(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
 	w := newWorld(t)
 	w.grant(t)
 	for _, args := range [][]string{
 		{"role", "leader", "--verb=create,get,update", "--resource=leases.coordination.k8s.io"},
 		{"rolebinding", "leader", "--user=" + w.user, "--role=leader"},
 	} {
-		_, err := plane.Admin.Run(ctx, nil, append([]string{"--namespace=" + w.Namespace, "create"}, args...)...)
+		_, err := plane.Admin.Run(t.Context(), nil, append([]string{"--namespace=" + w.Namespace, "create"}, args...)...)
 		require.NoError(t, err)
 	}
 	elected := []string{"--leader-elect", "--leader-elect-lease-namespace=" + w.Namespace}
 	w.start(t, w.config, elected...)
-	w.ready(ctx, t)
+	ctx := w.ready(t, 5*time.Minute)
 	frozen := w.process
 	w.process = plane.Start(t, w.Stage, suite.Controller{Name: "standby", User: w.config, Args: elected})
 	w.args = nil // of a fresh controller, which needs no lease to work

@@ -4,7 +4,6 @@
 package chaos_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -23,12 +22,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	if *full || *tableFile != "" {
 		n = 5000
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t)
-	w.start(t, w.config)
-	w.ready(ctx, t)
+	ctx, w := steady(t, 25*time.Minute)
 	began := time.Now()
 	workqueue.ParallelizeUntil(ctx, 8, n-3, func(i int) {
 		_, err := suite.Create(ctx, w.Stage, newRun(i+3))

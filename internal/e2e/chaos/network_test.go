@@ -4,20 +4,20 @@
 package chaos_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
@@ -59,7 +59,7 @@ func (p *proxy) misbehave(through http.Handler, w http.ResponseWriter, r *http.R
 	b := p.acts
 	isHit := b != nil && b.hits(r)
 	if isHit {
-		p.counts["requests hit"]++
+		p.hit++
 	}
 	p.mu.Unlock()
 	return isHit && b.act(through, w, r)
@@ -97,8 +97,7 @@ var network = map[string]behavior{
 	"ForeignPage":  {"A proxy answers with a page and 200.", sometimes, page(http.StatusOK), false},
 	"ForeignError": {"A proxy answers that there is no such page.", sometimes, page(http.StatusNotFound), false},
 	"TooMany": {"The API server asks for patience.", sometimes, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Retry-After", "1")
-		return refuse(w, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests, Message: "too many requests"})
+		return refuse(w, apierrors.NewTooManyRequests("too many requests", 1))
 	}, false},
 	"HeldWatch": {"A watch begins late.", isWatch, func(_ http.Handler, _ http.ResponseWriter, r *http.Request) bool {
 		delay(r, 3*time.Second)
@@ -111,15 +110,11 @@ var network = map[string]behavior{
 		<-r.Context().Done()
 		return true
 	}, true},
-	"NoBookmarks": {"A watch delivers no bookmarks.", isWatch, func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
-		through.ServeHTTP(&withoutBookmarks{ResponseWriter: w}, r)
-		return true
-	}, true},
 	"TooOld": {"The API server has forgotten the version of each watch.", isWatch, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
-		return refuse(w, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version: 1 (2)"})
+		return refuse(w, apierrors.NewResourceExpired("too old resource version: 1 (2)"))
 	}, true},
 	"FullEtcd": {"Etcd refuses each write.", isWrite, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) bool {
-		return refuse(w, metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: mvcc: database space exceeded"})
+		return refuse(w, apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded")))
 	}, false},
 }
 
@@ -135,7 +130,8 @@ func TestTheNetworkBreaks(t *testing.T) {
 					between.during(fault, func() { suite.Wait(ctx, 1500*time.Millisecond) })
 				}
 			})
-			assert.Greater(t, between.did()["requests hit"], len(network))
+			hit, _ := between.did()
+			assert.Greater(t, hit, len(network))
 			w.holds(ctx, t, 3*len(network)+1)
 		})
 		return
@@ -149,7 +145,7 @@ func TestTheNetworkBreaks(t *testing.T) {
 			w.during(ctx, t, last, 300*time.Millisecond, func() {
 				between.during(fault, func() { suite.Wait(ctx, 12*time.Second) })
 			})
-			hit := between.did()["requests hit"]
+			hit, _ := between.did()
 			t.Logf("%d requests were hit", hit)
 			assert.Positive(t, hit)
 			w.holds(ctx, t, last+1)
@@ -162,14 +158,9 @@ func TestTheNetworkBreaks(t *testing.T) {
 // controller ends them itself after 11 minutes.
 func deadWatch(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	w := newWorld(t)
+	_, w, between := behindProxy(t)
+	ctx := t.Context()
 	w.reason = "A watch is open for good, and delivers nothing."
-	w.grant(t)
-	between := newProxy(t, w)
-	w.start(t, between.config)
-	w.ready(ctx, t)
 	const last = 32
 	silent := network["SilentWatch"]
 	w.during(ctx, t, last, 300*time.Millisecond, func() {
@@ -193,10 +184,39 @@ func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
 func isWrite(r *http.Request) bool { return r.Method != http.MethodGet }
 
+// failing lets a percentage of the requests fail like at the API server or a
+// webhook that quotes its request, or loses the answer.
+func failing(percent int, says string) *behavior {
+	says = "injected: admission webhook denied the request: " + says
+	broken := apierrors.NewInternalError(errors.New(says))
+	kinds := []*apierrors.StatusError{
+		broken, apierrors.NewTooManyRequests(says, 1), apierrors.NewServiceUnavailable(says),
+		apierrors.NewConflict(schema.GroupResource{}, "", errors.New(says)),
+	}
+	return &behavior{
+		reason: "Some requests fail.",
+		hits:   func(*http.Request) bool { return rand.IntN(100) < percent },
+		act: func(through http.Handler, w http.ResponseWriter, r *http.Request) bool {
+			if !isWatch(r) && rand.IntN(5) == 0 {
+				through.ServeHTTP(httptest.NewRecorder(), r)
+				return refuse(w, broken)
+			}
+			of := len(kinds)
+			if !isWrite(r) {
+				of-- // a read has no conflict
+			}
+			return refuse(w, kinds[rand.IntN(of)])
+		},
+	}
+}
+
 // refuse answers as the API server does.
-func refuse(w http.ResponseWriter, status metav1.Status) bool {
+func refuse(w http.ResponseWriter, err *apierrors.StatusError) bool {
+	status := err.ErrStatus
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	status.Status = metav1.StatusFailure
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(int(status.Code))
 	_ = json.NewEncoder(w).Encode(status) // the client may be gone
@@ -227,32 +247,3 @@ func half(through http.Handler, w http.ResponseWriter, r *http.Request, whole bo
 	_, _ = w.Write(body[:len(body)/2])
 	_ = http.NewResponseController(w).Flush()
 }
-
-// withoutBookmarks drops the lines of a watch that are bookmarks.
-type withoutBookmarks struct {
-	http.ResponseWriter
-
-	line []byte
-}
-
-func (w *withoutBookmarks) Write(part []byte) (int, error) {
-	w.line = append(w.line, part...)
-	for {
-		end := bytes.IndexByte(w.line, '\n')
-		if end < 0 {
-			return len(part), nil
-		}
-		line := w.line[:end+1]
-		w.line = w.line[end+1:]
-		if strings.HasPrefix(string(line), `{"type":"BOOKMARK"`) {
-			continue
-		}
-		_, err := w.ResponseWriter.Write(line)
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-// Unwrap lets the proxy flush.
-func (w *withoutBookmarks) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -6,14 +6,9 @@ package chaos_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/pem"
-	"errors"
-	"fmt"
 	"io"
 	"log"
-	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -24,9 +19,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -39,10 +31,9 @@ type proxy struct {
 
 	mu      sync.Mutex
 	watches map[*http.Request]context.CancelFunc
-	faults  int            // percentage of failing requests
-	says    string         // the message of the failures
-	counts  map[string]int // by kind
-	acts    *behavior      // or nil
+	hit     int       // requests
+	cuts    int       // of watches
+	acts    *behavior // or nil
 }
 
 // newProxy starts a proxy for the world's controller until the test ends.
@@ -52,7 +43,7 @@ func newProxy(t *testing.T, w *world) *proxy {
 	require.NoError(t, err)
 	target, err := url.Parse(w.config.Host)
 	require.NoError(t, err)
-	p := &proxy{watches: map[*http.Request]context.CancelFunc{}, counts: map[string]int{}}
+	p := &proxy{watches: map[*http.Request]context.CancelFunc{}}
 	through := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
@@ -77,19 +68,15 @@ func newProxy(t *testing.T, w *world) *proxy {
 // only through a proxy.
 func behindProxy(t *testing.T) (context.Context, *world, *proxy) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	t.Cleanup(cancel)
 	w := newWorld(t)
 	w.grant(t)
 	between := newProxy(t, w)
 	w.start(t, between.config)
-	w.ready(ctx, t)
-	return ctx, w, between
+	return w.ready(t, 5*time.Minute), w, between
 }
 
 func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Request) {
-	watch := r.URL.Query().Get("watch") != ""
-	if watch {
+	if isWatch(r) {
 		ctx, cancel := context.WithCancel(r.Context())
 		r = r.WithContext(ctx)
 		defer p.watching(r, cancel)()
@@ -102,52 +89,9 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 		return // the client is gone
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if p.misbehave(through, w, r) {
-		return
-	}
-	answer, pass := p.chooseFault(r, watch)
-	switch {
-	case answer == nil:
+	if !p.misbehave(through, w, r) {
 		through.ServeHTTP(w, r)
-		return
-	case pass: // the API server handles the request, and the answer is lost
-		through.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if answer.Details != nil && answer.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(answer.Details.RetryAfterSeconds))
-	}
-	answer.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(int(answer.Code))
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
-}
-
-// chooseFault chooses the answer to a request that fails like at the API server
-// or a webhook that quotes its request; nil means none. With pass the API
-// server handles the request, and its answer is lost.
-func (p *proxy) chooseFault(r *http.Request, watch bool) (answer *metav1.Status, pass bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counts["requests"]++
-	if rand.IntN(100) >= p.faults {
-		return nil, false
-	}
-	says := "injected: admission webhook denied the request: " + p.says
-	broken := apierrors.NewInternalError(errors.New(says))
-	kinds := []*apierrors.StatusError{broken, apierrors.NewTooManyRequests(says, 1), apierrors.NewServiceUnavailable(says)}
-	if r.Method != http.MethodGet {
-		kinds = append(kinds, apierrors.NewConflict(schema.GroupResource{}, "", errors.New(says)))
-	}
-	if !watch {
-		kinds = append(kinds, nil)
-	}
-	chosen := kinds[rand.IntN(len(kinds))]
-	if chosen == nil {
-		p.counts["replies lost"]++
-		return &broken.ErrStatus, true
-	}
-	p.counts[string(chosen.ErrStatus.Reason)]++
-	return &chosen.ErrStatus, false
 }
 
 // watching registers a watch until the returned function is called.
@@ -169,20 +113,13 @@ func (p *proxy) cut() {
 	defer p.mu.Unlock()
 	for _, cancel := range p.watches {
 		cancel()
-		p.counts["watches cut"]++
+		p.cuts++
 	}
 }
 
-// fail lets a percentage of the requests fail from now on, with a message.
-func (p *proxy) fail(percent int, says string) {
+// did returns how many requests were hit, and how many watches were cut.
+func (p *proxy) did() (hit, cuts int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.faults, p.says = percent, says
-}
-
-// did returns the number of handled requests of a kind.
-func (p *proxy) did() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.counts)
+	return p.hit, p.cuts
 }

@@ -29,12 +29,7 @@ import (
 // guide demands. Runs that were created after the copy are gone. No other test
 // runs in that time.
 func TestEtcdIsRestored(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t)
-	w.start(t, w.config)
-	w.ready(ctx, t)
+	ctx, w := steady(t, 10*time.Minute)
 	data := filepath.Join(plane.Dir(), "etcd")
 	saved := data + "-saved"
 	w.during(ctx, t, 14, 100*time.Millisecond, func() {

@@ -40,12 +40,7 @@ func TestTheServersBreak(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			w := newWorld(t)
-			w.grant(t)
-			w.start(t, w.config)
-			w.ready(ctx, t)
+			ctx, w := steady(t, 5*time.Minute)
 			last := 2 + either(12, 7)*tc.times
 			w.during(ctx, t, last, 100*time.Millisecond, func() {
 				for range tc.times {

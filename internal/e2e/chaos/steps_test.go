@@ -25,33 +25,27 @@ type step struct {
 	name string
 	spec func(*v1alpha1.AgentRunSpec)                                      // changes the run that succeeds; may be nil
 	user func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error // what a user does; may be nil
-	// ends are the phase, the reason, and how the Job ended. Without them the
-	// run does not end.
+	// ends are the phase and the reason. Without them the run does not end.
 	ends []string
 	also func(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool // a later effect; may be nil
 }
 
-const refused = "refused"
-
-// quick steps come first. The others take more than ten seconds.
-const quick = 8
-
 var steps = []step{
-	{name: "succeeds", ends: []string{"Succeeded JobSucceeded Complete"}},
+	{name: "succeeds", ends: []string{"Succeeded JobSucceeded"}},
 	{
 		name: "lets-go", // of its Job, as soon as its result is recorded
 		spec: func(s *v1alpha1.AgentRunSpec) { s.JobTTLSecondsAfterFinished = new(int32(0)) },
-		ends: []string{"Succeeded JobSucceeded Complete"}, also: jobGone,
+		ends: []string{"Succeeded JobSucceeded"}, also: jobGone,
 	},
 	{
 		name: "fails",
 		spec: func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Fail },
-		ends: []string{"Failed JobFailed Failed"},
+		ends: []string{"Failed JobFailed"},
 	},
 	{
 		name: "secret",
 		spec: func(s *v1alpha1.AgentRunSpec) { s.SecretRef = &v1alpha1.SecretRef{Name: secretName, Key: secretKey} },
-		ends: []string{"Succeeded JobSucceeded Complete"},
+		ends: []string{"Succeeded JobSucceeded"},
 	},
 	{
 		name: "cancelled", spec: never,
@@ -59,13 +53,13 @@ var steps = []step{
 			w.until(ctx, run, func(s suite.Seen) bool { return s.Phase == v1alpha1.Running })
 			return suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"cancel": true})
 		},
-		ends: []string{"Cancelled Cancelled ", "Cancelled Cancelled Failed"}, //nolint:dupword // phase and reason; its pod ends when the Job is deleted
+		ends: []string{"Cancelled Cancelled"}, //nolint:dupword // phase and reason
 		also: jobGone,
 	},
 	{
-		name: refused,
+		name: "refused",
 		spec: func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"prompt": "hello"} },
-		ends: []string{"Failed InvalidSpec "},
+		ends: []string{"Failed InvalidSpec"},
 		also: hasEvent(func(e corev1.Event) bool { return e.Reason == "InvalidSpec" }),
 	},
 	{
@@ -78,7 +72,7 @@ var steps = []step{
 			}
 			return err
 		},
-		ends: []string{"Failed WorkflowJobMissing ", "Failed WorkflowJobMissing Failed", "Failed JobFailed Failed"}, // depends on what the controller sees first
+		ends: []string{"Failed WorkflowJobMissing", "Failed JobFailed"}, // depends on what the controller sees first
 	},
 	{
 		name: "resumed",
@@ -87,12 +81,12 @@ var steps = []step{
 			w.until(ctx, run, func(s suite.Seen) bool { return s.Reason == "Suspended" })
 			return suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"suspend": false})
 		},
-		ends: []string{"Succeeded JobSucceeded Complete"},
+		ends: []string{"Succeeded JobSucceeded"},
 	},
 	{
 		name: "expires",
 		spec: func(s *v1alpha1.AgentRunSpec) { s.TTLSecondsAfterFinished = new(int32(1)) },
-		ends: []string{"Succeeded JobSucceeded Complete"},
+		ends: []string{"Succeeded JobSucceeded"},
 		also: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool {
 			_, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
 			return apierrors.IsNotFound(err)
@@ -128,10 +122,9 @@ func hasEvent(is func(corev1.Event) bool) func(context.Context, *world, *v1alpha
 	}
 }
 
-// play creates a run, does what the step's user does, and waits until the run
-// has ended.
-func (w *world) play(ctx context.Context, s step, name string) (*v1alpha1.AgentRun, error) {
-	run := play.NewRun(name)
+// play plays a step, until all of it has happened.
+func (w *world) play(ctx context.Context, s step) error {
+	run := play.NewRun(s.name)
 	if s.spec != nil {
 		s.spec(&run.Spec)
 	}
@@ -142,7 +135,21 @@ func (w *world) play(ctx context.Context, s step, name string) (*v1alpha1.AgentR
 	if err == nil && s.ends != nil {
 		err = w.ended(ctx, run)
 	}
-	return run, err
+	if err != nil {
+		return err
+	}
+	for s.also != nil && !s.also(ctx, w, run) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		suite.Wait(ctx, 100*time.Millisecond)
+	}
+	seen := w.recorder.Run(run.UID)
+	end := fmt.Sprintf("%s %s", seen.Phase, seen.Reason)
+	if s.ends != nil && !slices.Contains(s.ends, end) {
+		return fmt.Errorf("it ended as %s", end)
+	}
+	return nil
 }
 
 // until waits until the recorder has seen something of a run, or ctx ends.

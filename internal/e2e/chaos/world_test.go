@@ -132,12 +132,24 @@ func (w *world) load(ctx context.Context, first, last int, pause time.Duration) 
 }
 
 // ready plays one run of each kind before a fault, so that the controller has
-// read the Secret.
-func (w *world) ready(ctx context.Context, t *testing.T) {
+// read the Secret. The context that it returns ends after a limit.
+func (w *world) ready(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
 	require.NoError(t, w.load(ctx, 0, 2, 0))
 	suite.AllEnded(t, w.Stage, 3)
 	w.before = w.read(t)
+	return ctx
+}
+
+// steady makes a world with a ready controller.
+func steady(t *testing.T, limit time.Duration) (context.Context, *world) {
+	t.Helper()
+	w := newWorld(t)
+	w.grant(t)
+	w.start(t, w.config)
+	return w.ready(t, limit), w
 }
 
 // during creates the runs from 3 to last while a fault occurs.

@@ -22,6 +22,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -36,42 +38,22 @@ func TestGrafanasTypes(t *testing.T) {
 	pack, err := manifest.New(manifest.Target{Name: "agentrun"})
 	require.NoError(t, err)
 	good := string(pack.Dashboard())
-	type fault struct{ old, with, want, reason string }
-	faults := map[string]fault{
-		"a misspelt option":       {`"showLegend"`, `"showLegends"`, "showLegend", "the legend is hidden"},
-		"a misspelt style":        {`"fillOpacity"`, `"fillOpacty"`, "fillOpacty", "Grafana ignores it without an error"},
-		"an unknown draw style":   {`"drawStyle": "line"`, `"drawStyle": "lines"`, `"lines"`, "nothing is drawn"},
-		"an unknown legend":       {`"displayMode": "table"`, `"displayMode": "tables"`, `"tables"`, "no legend"},
-		"an unknown stacking":     {`"mode": "normal"`, `"mode": "stacked"`, `"stacked"`, "not stacked"},
-		"an unknown graph":        {`"graphMode": "none"`, `"graphMode": "off"`, `"off"`, "an area is drawn"},
-		"an unknown panel":        {`"type": "timeseries"`, `"type": "timeserie"`, `"timeserie"`, "panel plugin not found"},
-		"an old panel":            {`"type": "stat"`, `"type": "singlestat"`, `"singlestat"`, "gone since Grafana 9"},
-		"seconds as milliseconds": {`"unit": "s"`, `"unit": "ms"`, `"ms"`, "a thousand times too fast"},
-		"an unknown unit":         {`"unit": "ops"`, `"unit": "per second"`, `"per second"`, "shown as a suffix"},
-		"a width in words":        {`"w": 24`, `"w": "24"`, "string", "a torn layout"},
-		"a switch in words":       {`"exemplar": true`, `"exemplar": "true"`, "string", "no exemplars"},
-		"an unknown query field":  {`"expr": "max`, `"query": "max`, "query", "an empty query"},
-		"an unknown editor":       {`"editorMode": "code"`, `"editorMode": "text"`, `"text"`, "the builder garbles the query"},
-		"a fixed data source":     {`"uid": "${datasource}"`, `"uid": "prometheus"`, `"prometheus"`, "another Grafana has another"},
-		"no thresholds' mode":     {`"mode": "absolute"`, `"mode": "relative"`, `"relative"`, "no colour"},
-		"a refresh never":         {`"refresh": 2`, `"refresh": 0`, "0", "the choice stays empty"},
-		"an unknown variable":     {`"type": "datasource"`, `"type": "datasources"`, `"datasources"`, "the dashboard does not load"},
-		"no title":                {`"title": "Busy workers"`, `"titel": "Busy workers"`, "titel", "a panel without a name"},
-		"no version":              {`"schemaVersion": 39`, `"schemaversion": 39`, "schemaversion", "taken for the oldest"},
-		"a row's child":           {`"collapsed": false`, `"collapsed": true`, "true", "its panels are hidden"},
-		"no field at all":         {`"fieldConfig"`, `"fieldconfig"`, "fieldconfig", "no unit"},
-	}
+	rows, err := os.ReadFile(filepath.Join("testdata", "faults.yaml"))
+	require.NoError(t, err)
+	var faults map[string]struct{ Old, With, Want, Reason string }
+	require.NoError(t, yaml.UnmarshalStrict(rows, &faults))
+	require.NotEmpty(t, faults)
 	all := map[string]json.RawMessage{"none": json.RawMessage(good)}
 	for name, f := range faults {
-		bad := strings.Replace(good, f.old, f.with, 1)
+		bad := strings.Replace(good, f.Old, f.With, 1)
 		require.NotEqual(t, good, bad, name)
 		all[name] = json.RawMessage(bad)
 	}
 	told := check(t, all)
 	assert.Empty(t, told["none"], "the unchanged dashboard")
 	for name, f := range faults {
-		require.NotEmpty(t, told[name], "%s: %s", name, f.reason)
-		assert.Contains(t, strings.Join(told[name], "\n"), f.want, "%s: %s", name, f.reason)
+		require.NotEmpty(t, told[name], "%s: %s", name, f.Reason)
+		assert.Contains(t, strings.Join(told[name], "\n"), f.Want, "%s: %s", name, f.Reason)
 	}
 }
 

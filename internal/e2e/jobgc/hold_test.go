@@ -21,29 +21,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/jobgc/hold"
 )
-
-// sweeper sweeps the stage's namespace, with a separate identity.
-func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper {
-	t.Helper()
-	client, err := metadata.NewForConfig(config)
-	require.NoError(t, err)
-	opts.Namespace = s.Namespace
-	sweeper, err := hold.New(
-		client.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
-		client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace, finalizer, opts)
-	require.NoError(t, err)
-	return sweeper
-}
 
 // grant gives a new identity rights in the stage's namespace, and waits until
 // they count.
@@ -57,55 +41,6 @@ func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *re
 
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
-}
-
-// The sweep needs only list and patch on Jobs and list on their owners. It
-// releases the Jobs that no owner waits for. A run that is being deleted waits
-// as long as it has a finalizer of a controller.
-func TestHoldSweep(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	config := s.grant(t, "sweeper."+s.Namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
-	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
-	runs := s.Kube.CoreV1().ConfigMaps(s.Namespace)
-	gone, going := s.newRun(t, "gone"), s.newRun(t, "going")
-	_, err := runs.Patch(t.Context(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/theirs"]}}`), metav1.PatchOptions{})
-	require.NoError(t, err)
-	for _, job := range []*batchv1.Job{newJob(gone, "orphan", never()), newJob(gone, "orphan-finished"), newJob(going, "going"), s.job("kept", never())} {
-		_, err := ensure(t.Context(), c.guard, s.ref(job.Name), job)
-		require.NoError(t, err)
-	}
-	for _, job := range []string{"orphan-finished", "going"} {
-		s.finished(t, job)
-	}
-	for _, run := range []string{"gone", "going"} {
-		require.NoError(t, runs.Delete(t.Context(), run, metav1.DeleteOptions{}))
-	}
-	s.remove(t, "going", metav1.DeletePropagationBackground)
-	suite.Eventually(t, "the garbage collector has deleted what it can", func(context.Context) bool {
-		return s.live(t, "orphan").DeletionTimestamp != nil && s.live(t, "orphan-finished").DeletionTimestamp != nil
-	})
-	var held int
-	sweeper := s.sweeper(t, config, hold.Options{OnSweep: func(n int, _ time.Duration) { held = n }})
-	report, err := sweeper.Sweep(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 2, report.Released)
-	assert.Equal(t, 2, held)
-	assert.Contains(t, s.live(t, "going").Finalizers, finalizer)
-	_, err = runs.Patch(t.Context(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	require.NoError(t, err)
-	report, err = sweeper.Sweep(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 1, report.Released)
-	for _, job := range []string{"orphan", "orphan-finished", "going"} {
-		s.gone(t, job)
-	}
-	assert.Contains(t, s.live(t, "kept").Finalizers, finalizer)
-
-	report, err = sweeper.ReleaseAll(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, hold.Report{Released: 1}, report, "the uninstall step")
-	assert.NotContains(t, s.live(t, "kept").Finalizers, finalizer)
 }
 
 // terminate deletes the stage's namespace.
@@ -132,11 +67,11 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	s := newStage(t)
 	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
 	c := s.controller(t, jobgc.Options{Finalizer: ours})
-	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
-	c.ensured(t, s, "running", never())
+	c.ensured(t, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
+	c.ensured(t, "running", never())
 	s.finished(t, "finished")
 	other := newStage(t, "other")
-	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
+	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, "other", suspended())
 	c.stop()
 	s.terminate(t)
 	suite.Eventually(t, "the namespace is stuck", func(context.Context) bool {
@@ -185,16 +120,16 @@ func TestHoldRights(t *testing.T) {
 		return g
 	}
 	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
-	_, err := ensure(t.Context(), guard(s.grant(t, "poor."+s.Namespace, jobs)), s.ref("job"), s.job("job"))
+	_, err := s.ensure(t.Context(), guard(s.grant(t, "poor."+s.Namespace, jobs)), s.job("job"))
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "blockOwnerDeletion")
 	g := guard(s.grant(t, "exact."+s.Namespace, jobs, rule("", "configmaps/finalizers", "update")))
-	ref, err := ensure(t.Context(), g, s.ref("job"), s.job("job"))
+	ref, err := s.ensure(t.Context(), g, s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")
-	f, err := look(t.Context(), g, ref)
+	_, f, err := s.step(t.Context(), g, jobgc.Request{Ref: &ref})
 	require.NoError(t, err)
 	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, s.release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

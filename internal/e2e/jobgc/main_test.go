@@ -5,9 +5,9 @@
 // Job, TTL, CronJob, garbage collector and namespace controllers.
 //
 // Only this suite proves how these controllers end and delete Jobs, what the
-// API server answers to the patches of a Job, the number of requests of a run,
-// and the commands that release a hold. The package has the tests that need no
-// server.
+// API server answers to the patches of a Job, and the commands that release a
+// hold. The package has the tests that need no server, and suite chaos counts
+// the requests of runs.
 //
 // The suite needs Linux.
 package jobgc_test
@@ -25,7 +25,7 @@ import (
 var plane suite.Example
 
 func TestMain(m *testing.M) {
-	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
+	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{APIServerArgs: []string{
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 	}}))
 }

@@ -37,8 +37,9 @@ const finalizer = "e2e.controllerkit.dev/result"
 type stage struct {
 	*play.Stage
 
-	jobs typedbatchv1.JobInterface
-	run  *corev1.ConfigMap // the owner; its kind does not matter
+	jobs  typedbatchv1.JobInterface
+	run   *corev1.ConfigMap // its kind does not matter
+	owner metav1.Object     // of the Jobs: the run, if a test has no other
 }
 
 // newStage creates a stage like suite.Example.
@@ -46,34 +47,25 @@ func newStage(t *testing.T, more ...string) *stage {
 	t.Helper()
 	s := &stage{Stage: plane.NewStage(t, more...)}
 	s.jobs = s.Kube.BatchV1().Jobs(s.Namespace)
-	s.run = s.newRun(t, "run")
-	return s
-}
-
-func (s *stage) newRun(t *testing.T, name string) *corev1.ConfigMap {
-	t.Helper()
-	run, err := s.Kube.CoreV1().ConfigMaps(s.Namespace).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+	var err error
+	s.run, err = s.Kube.CoreV1().ConfigMaps(s.Namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "run"},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	return run
+	s.owner = s.run
+	return s
 }
-
-// ref is the intent to create the Job of that name.
-func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.Namespace, Name: name} }
 
 // edit changes a Job before it is created.
 type edit func(*batchv1.Job)
 
 // job returns a Job of the stage's run. Its pod succeeds immediately unless an
 // edit changes that.
-func (s *stage) job(name string, edits ...edit) *batchv1.Job { return newJob(s.run, name, edits...) }
-
-func newJob(run *corev1.ConfigMap, name string, edits ...edit) *batchv1.Job {
+func (s *stage) job(name string, edits ...edit) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: run.Namespace, Name: name, Labels: map[string]string{"e2e": "job"},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+			Namespace: s.Namespace, Name: name, Labels: map[string]string{"e2e": "job"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.run, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
 		},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: new(int32(0)),
@@ -104,6 +96,7 @@ type guard = jobgc.Guard
 // controller is a running one: a Guard on an informer.
 type controller struct {
 	*guard
+	*stage
 
 	informer cache.SharedIndexInformer
 	stop     func()
@@ -112,7 +105,7 @@ type controller struct {
 // controller starts one for the stage's namespace, until the test ends.
 func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	t.Helper()
-	c := &controller{}
+	c := &controller{stage: s}
 	kube, err := kubernetes.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	c.informer = batchinformers.NewJobInformer(kube, s.Namespace, 0, cache.Indexers{})
@@ -134,84 +127,45 @@ func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	return c
 }
 
-// ensure is the step of an owner that is stored as ref says and has not ended.
-func ensure(ctx context.Context, g *guard, ref jobgc.Ref, job *batchv1.Job) (jobgc.Ref, error) {
-	by := metav1.GetControllerOf(job)
-	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: by.Name, UID: by.UID}
-	next, _, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref, Name: ref.Name,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
-		Job:    func() (*batchv1.Job, error) { return job, nil },
+// step is one of the owner, which is stored as the request says.
+func (s *stage) step(ctx context.Context, g *guard, r jobgc.Request) (jobgc.Ref, jobgc.Observation, error) {
+	owner := &metav1.ObjectMeta{Namespace: r.Ref.Namespace, Name: s.owner.GetName(), UID: s.owner.GetUID()}
+	r.Owner = owner
+	r.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, r.Ref, r.Done, nil }
+	if r.Job == nil {
+		r.Job = func() (*batchv1.Job, error) { return nil, errors.New("this run has its Job") }
+	}
+	next, f, err := g.Step(ctx, r)
+	return *next, f, err
+}
+
+// ensure is the step of an owner that has no Job yet.
+func (s *stage) ensure(ctx context.Context, g *guard, job *batchv1.Job) (jobgc.Ref, error) {
+	intent := &jobgc.Ref{Namespace: job.Namespace, Name: job.Name}
+	ref, _, err := s.step(ctx, g, jobgc.Request{
+		Ref: intent, Name: job.Name, Job: func() (*batchv1.Job, error) { return job, nil },
 	})
-	return *next, err
+	return ref, err
 }
 
 // release is the step of an owner that has recorded how its run ended.
-func release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention) error {
-	owner, err := ownerOf(ctx, ref)
-	if err != nil {
-		return err
-	}
-	_, _, err = g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref, Done: true, Retention: &keep,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, true, nil },
-		Job:    func() (*batchv1.Job, error) { return nil, errors.New("this run has ended") },
-	})
+func (s *stage) release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention) error {
+	_, _, err := s.step(ctx, g, jobgc.Request{Ref: &ref, Done: true, Retention: &keep})
 	return err
 }
 
-// look is the step of an owner that has recorded ref and waits for its end.
-func look(ctx context.Context, g *guard, ref jobgc.Ref) (jobgc.Observation, error) {
-	owner, err := ownerOf(ctx, ref)
-	if err != nil {
-		return jobgc.Observation{}, err
-	}
-	_, f, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
-		Job:    func() (*batchv1.Job, error) { return nil, errors.New("this run has its Job") },
-	})
-	return f, err
-}
-
-// ownerOf returns what controls the Job of ref, or the run of the stage if the
-// Job is gone.
-func ownerOf(ctx context.Context, ref jobgc.Ref) (*metav1.ObjectMeta, error) {
-	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run"}
-	kube, err := kubernetes.NewForConfig(plane.Config())
-	if err != nil {
-		return nil, err
-	}
-	job, err := kube.BatchV1().Jobs(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	if err == nil && job.UID == ref.UID {
-		owner.UID = metav1.GetControllerOf(job).UID
-		return owner, nil
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, err
-	}
-	// The cache may still have the Job, which is controlled by the stage's run.
-	run, err := kube.CoreV1().ConfigMaps(ref.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, err
-	}
-	if err == nil {
-		owner.UID = run.UID
-	}
-	return owner, nil
-}
-
 // ensured makes a Job and returns its Ref.
-func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit) jobgc.Ref {
+func (c *controller) ensured(t *testing.T, name string, edits ...edit) jobgc.Ref {
 	t.Helper()
-	ref, err := ensure(t.Context(), c.guard, s.ref(name), s.job(name, edits...))
+	ref, err := c.ensure(t.Context(), c.guard, c.job(name, edits...))
 	require.NoError(t, err)
 	return ref
 }
 
+// look is the step of an owner that has recorded ref and waits for its end.
 func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 	t.Helper()
-	f, err := look(t.Context(), c.guard, ref)
+	_, f, err := c.step(t.Context(), c.guard, jobgc.Request{Ref: &ref})
 	require.NoError(t, err)
 	return f
 }
@@ -224,17 +178,6 @@ func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f job
 		return f.State == want
 	})
 	return f
-}
-
-// decided looks until there is an answer.
-func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error) {
-	for {
-		f, err := look(ctx, c.guard, ref)
-		if err != nil || f.State != jobgc.Pending {
-			return f, err
-		}
-		suite.Wait(ctx, f.After)
-	}
 }
 
 // live reads a Job from the server; nil if it does not exist.

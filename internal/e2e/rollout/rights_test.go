@@ -4,10 +4,8 @@
 package rollout_test
 
 import (
-	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
@@ -63,27 +62,8 @@ func notNeeded() (rights []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	used := map[string]bool{}
-	for _, r := range all {
-		right := func(verb string) string {
-			return verb + " " + strings.TrimSuffix(r.For.Resource+"/"+r.For.Subresource, "/") + "." + r.For.APIGroup
-		}
-		used[right(r.Verb)] = true
-		switch {
-		case r.Verb == "patch" && r.Response.Code == http.StatusCreated: // an apply that creates asks for both
-			used[right("create")] = true
-		case r.Verb == "watch": // kubectl lists by it where client and server can
-			used[right("list")] = true
-		}
-	}
 	rules, err := documented()
-	for _, r := range rbac.Rights(rules) {
-		if right := r.Verb + " " + r.Resource + "." + r.Group; !used[right] {
-			rights = append(rights, right)
-		}
-	}
-	slices.Sort(rights)
-	return rights, err
+	return suite.Unused(rules, all), err
 }
 
 // TestPlan_WaitsForADeletionThatTakesLong: another controller's finalizer keeps
@@ -127,20 +107,4 @@ func (s *stage) waitsForDeletion(kind, script string) {
 	require.Empty(s, ended, "the plan has ended before the object is gone")
 	s.finalizer(kind, "null")
 	require.NoError(s, <-ended)
-}
-
-// TestPlan_StopsWithoutRights: a plan that may not do its first step ends
-// there, and names the missing right.
-func TestPlan_StopsWithoutRights(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.deploy(web("web:1"))
-	config, err := plane.User(s.namespace + ":stranger")
-	require.NoError(t, err)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
-	out, err := s.try(kubeconfig, s.plan("deployment", "-plan"))
-	require.Error(t, err)
-	assert.Contains(t, out, `cannot get resource "deployments" in API group "apps"`)
-	s.runs(map[string]int{"web:1": 5})
 }

@@ -4,13 +4,17 @@
 package suite
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 )
 
 // AuditPolicy logs the requests of controllers and of the kubelet, and what
@@ -57,4 +61,29 @@ func (e *Example) Jobs(t *testing.T, namespace string) (created, pods map[string
 		}
 	}
 	return created, pods
+}
+
+// Unused returns the rights of rules that no request made use of.
+func Unused(rules []rbacv1.PolicyRule, requests []controlplane.Request) (rights []string) {
+	used := map[rbac.Right]bool{}
+	for _, r := range requests {
+		use := func(verb string) {
+			resource := strings.TrimSuffix(r.For.Resource+"/"+r.For.Subresource, "/")
+			used[rbac.Right{Verb: verb, Group: r.For.APIGroup, Resource: resource}] = true
+		}
+		use(r.Verb)
+		if r.Response.Code == http.StatusCreated { // an apply that creates asks for both
+			use("create")
+		}
+		if r.Verb == "watch" { // clients list by it where the server can
+			use("list")
+		}
+	}
+	for _, right := range rbac.Rights(rules) {
+		if !used[right] {
+			rights = append(rights, right.Verb+" "+right.Resource+"."+right.Group)
+		}
+	}
+	slices.Sort(rights)
+	return rights
 }

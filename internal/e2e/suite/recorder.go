@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,7 +42,6 @@ type Seen struct {
 	Phase   v1alpha1.Phase // of its last version
 	Reason  string
 	Outcome v1alpha1.Phase // the first terminal phase
-	End     string         // how its Job ended: Complete, Failed, or empty if that was not seen
 	Jobs    []types.UID    // also deleted ones
 }
 
@@ -130,12 +128,6 @@ func (r *Recorder) noteJob(is *batchv1.Job, breach report) {
 	}
 	if len(run.Jobs) > 1 {
 		breach("it is not the only Job of run %s", owner.Name)
-	}
-	for _, c := range is.Status.Conditions {
-		ends := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
-		if ends && c.Status == corev1.ConditionTrue {
-			run.End = string(c.Type)
-		}
 	}
 }
 
