@@ -44,11 +44,12 @@ func measures(t *testing.T) ([]bench.Measure, error) {
 	if err != nil {
 		return nil, err
 	}
+	growth, err := growth(ctx)
 	reconcile := bench.Measure{
 		Name:  "reconcile",
 		Ours:  ours,
 		Peers: []bench.Subject{counting()},
 		Gates: []bench.Gate{{Unit: bench.Nanos, Peer: children, Limit: usual}},
 	}
-	return []bench.Measure{reconcile, items, growth(ctx)}, nil
+	return []bench.Measure{reconcile, items, growth}, err
 }

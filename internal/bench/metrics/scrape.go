@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
-	"sync"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/metrics"
@@ -17,19 +17,21 @@ import (
 )
 
 // growth compares a scrape of many series with one of a tenth of them.
-func growth(ctx context.Context) bench.Measure {
-	handler := func(n int) func() (http.Handler, error) {
-		return sync.OnceValues(func() (http.Handler, error) { return populated(ctx, n) })
+func growth(ctx context.Context) (bench.Measure, error) {
+	many, err := populated(ctx, 150)
+	if err != nil {
+		return bench.Measure{}, err
 	}
+	few, err := populated(ctx, 15)
 	return bench.Measure{
 		Name:  "scrape of 150 controllers, next to 15",
-		Ours:  scraping(ctx, "", handler(150)),
-		Peers: []bench.Subject{scraping(ctx, fewer, handler(15))},
+		Ours:  scraping(ctx, "", many),
+		Peers: []bench.Subject{scraping(ctx, fewer, few)},
 		Gates: []bench.Gate{
 			{Unit: bench.Nanos, Peer: fewer, Limit: "<= 12x"},
 			{Unit: bench.Allocs, Peer: fewer, Limit: "<= 10.5x"},
 		},
-	}
+	}, err
 }
 
 // populated is an endpoint with n controllers. Each had a successful reconcile
@@ -56,40 +58,15 @@ func populated(ctx context.Context, n int) (http.Handler, error) {
 }
 
 // scraping serves scrapes in the text format to a client that discards them.
-func scraping(ctx context.Context, name string, handler func() (http.Handler, error)) bench.Subject {
-	return bench.Subject{Name: name, Do: bench.Each(func() error {
-		h, err := handler()
-		if err != nil {
-			return err
-		}
-		return scrape(ctx, h)
-	})}
+func scraping(ctx context.Context, name string, h http.Handler) bench.Subject {
+	return bench.Subject{Name: name, Do: bench.Each(func() error { return scrape(ctx, h) })}
 }
 
 func scrape(ctx context.Context, h http.Handler) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/metrics", http.NoBody)
-	if err != nil {
-		return err
-	}
-	w := &discard{header: http.Header{}}
-	h.ServeHTTP(w, r)
-	if w.code != 0 && w.code != http.StatusOK || w.size == 0 {
-		return fmt.Errorf("the scrape answers %d with %d bytes", w.code, w.size)
+	w := &httptest.ResponseRecorder{Code: http.StatusOK} // without a body
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", http.NoBody))
+	if w.Code != http.StatusOK {
+		return fmt.Errorf("the scrape answers %d", w.Code)
 	}
 	return nil
-}
-
-// discard is a ResponseWriter that counts.
-type discard struct {
-	header     http.Header
-	code, size int
-}
-
-func (d *discard) Header() http.Header { return d.header }
-
-func (d *discard) WriteHeader(code int) { d.code = code }
-
-func (d *discard) Write(b []byte) (int, error) {
-	d.size += len(b)
-	return len(b), nil
 }

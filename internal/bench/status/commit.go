@@ -30,95 +30,86 @@ var changes = []change{
 	{"a condition and fields changed", stepped, "= 1"},
 }
 
-// helpers are the peers' ways to write a status.
-var helpers = []struct {
-	name string
-	use  func(ctx context.Context, c client.Client, before, after *Run) error
-}{
-	{"controller-runtime", guarded},
-	{"flux", flux},
-	{"cluster-api", capi},
+// way is a way to write the change of a Run. It returns a function that writes
+// to the server.
+type way struct {
+	name  string // of the peer; the library needs none
+	start func(s *server, before, after *Run) (write func(context.Context) error, err error)
+}
+
+// The ways for a kind with Go types, and for one without. flux and cluster-api
+// need them for the conditions. The library is the first.
+var (
+	typedWays = []way{
+		{"", func(s *server, before, after *Run) (func(context.Context) error, error) {
+			c, err := s.typed()
+			w := status.ForResource(resource(c))
+			return func(ctx context.Context) error { return ours(ctx, w, before, after.DeepCopy()) }, err
+		}},
+		{"controller-runtime", helper(guarded)},
+		{"flux", helper(flux)},
+		{"cluster-api", helper(capi)},
+	}
+	untypedWays = []way{
+		{"", func(s *server, before, after *Run) (func(context.Context) error, error) {
+			c, err := s.dynamic()
+			w := status.ForResource(resource(c))
+			was, is := untyped(before), untyped(after)
+			return func(ctx context.Context) error { return ours(ctx, w, was, is.DeepCopy()) }, err
+		}},
+		{"controller-runtime", func(s *server, before, after *Run) (func(context.Context) error, error) {
+			c, err := s.controllerRuntime()
+			was, is := untyped(before), untyped(after)
+			return func(ctx context.Context) error { return guardedUntyped(ctx, c, was, is.DeepCopy()) }, err
+		}},
+	}
+)
+
+// helper is a way with controller-runtime's client.
+func helper(
+	use func(ctx context.Context, c client.Client, before, after *Run) error,
+) func(s *server, before, after *Run) (func(context.Context) error, error) {
+	return func(s *server, before, after *Run) (func(context.Context) error, error) {
+		c, err := s.controllerRuntime()
+		return func(ctx context.Context) error { return use(ctx, c, before, after.DeepCopy()) }, err
+	}
 }
 
 // commit measures a whole call, from two objects to the reply: comparing,
 // converting, computing the patch, and the request through a real client, which
 // encodes and decodes but sends nothing. The client decodes the reply into the
 // object, so each run has its own.
-func commit(ctx context.Context, ch change) (bench.Measure, error) {
-	before, after := bigRun(), ch.after()
-	s, err := newServer(committed(ch.after()), false)
-	if err != nil {
-		return bench.Measure{}, err
-	}
-	c, err := s.typed()
-	if err != nil {
-		return bench.Measure{}, err
-	}
-	w := status.ForResource(resource(c))
-	m := ch.measure("commit, ", writing("", s, func() error {
-		return ours(ctx, w, before, after.DeepCopy())
-	}))
-	for _, h := range helpers {
-		s, c, err := theirs()
-		if err != nil {
-			return m, err
-		}
-		m.Peers = append(m.Peers, writing(h.name, s, func() error {
-			return h.use(ctx, c, before, after.DeepCopy())
-		}))
-	}
-	return m, nil
-}
-
-// writing is a way to write to a server.
-func writing(name string, s *server, write func() error) bench.Subject {
-	return bench.Subject{Name: name, Do: bench.Each(write), Requests: s.requests}
-}
-
-// measure compares ways to write a change.
-func (ch change) measure(name string, ours bench.Subject, peers ...bench.Subject) bench.Measure {
-	return bench.Measure{
-		Name: name + ch.name, Ours: ours, Peers: peers,
+func commit(ctx context.Context, name string, ways []way, ch change) (bench.Measure, error) {
+	m := bench.Measure{
+		Name: name + ", " + ch.name,
 		Gates: []bench.Gate{
 			{Unit: bench.Requests, Limit: ch.requests},
 			{Unit: bench.Nanos, Peer: "controller-runtime", Limit: usual},
 		},
 	}
-}
-
-// commitUntyped is commit for a kind without Go types. flux and cluster-api
-// need them for the conditions.
-func commitUntyped(ctx context.Context, ch change) (bench.Measure, error) {
-	before, after := untyped(bigRun()), untyped(ch.after())
-	s, err := newServer(committed(ch.after()), false)
-	if err != nil {
-		return bench.Measure{}, err
+	for i, w := range ways {
+		reply := stepped()
+		if i == 0 {
+			reply = committed(ch.after())
+		}
+		s, err := newServer(reply, false)
+		if err != nil {
+			return m, err
+		}
+		write, err := w.start(s, bigRun(), ch.after())
+		if err != nil {
+			return m, err
+		}
+		subject := bench.Subject{
+			Name: w.name, Do: bench.Each(func() error { return write(ctx) }), Requests: s.requests,
+		}
+		if i == 0 {
+			m.Ours = subject
+		} else {
+			m.Peers = append(m.Peers, subject)
+		}
 	}
-	c, err := s.dynamic()
-	if err != nil {
-		return bench.Measure{}, err
-	}
-	peer, memory, err := theirs()
-	if err != nil {
-		return bench.Measure{}, err
-	}
-	w := status.ForResource(resource(c))
-	own := writing("", s, func() error { return ours(ctx, w, before, after.DeepCopy()) })
-	return ch.measure("commit unstructured, ", own, writing("controller-runtime", peer, func() error {
-		return guardedUntyped(ctx, memory, before, after.DeepCopy())
-	})), nil
-}
-
-// theirs is a server for a peer, and its client.
-//
-//nolint:ireturn // it has no concrete type
-func theirs() (*server, client.Client, error) {
-	s, err := newServer(stepped(), false)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := s.controllerRuntime()
-	return s, c, err
+	return m, nil
 }
 
 // growth is how much longer a commit of 1,000 changed conditions takes than one
@@ -161,16 +152,14 @@ func timeOf(ctx context.Context, n int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	c, err := s.typed()
+	write, err := typedWays[0].start(s, before, list("other"))
 	if err != nil {
 		return 0, err
 	}
-	w := status.ForResource(resource(c))
-	after := list("other")
 	const times = 20
 	began := time.Now()
 	for range times {
-		err = ours(ctx, w, before, after.DeepCopy())
+		err = write(ctx)
 		if err != nil {
 			return 0, err
 		}

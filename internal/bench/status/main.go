@@ -6,7 +6,6 @@
 package main
 
 import (
-	"context"
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/bench"
@@ -29,14 +28,19 @@ func measures(t *testing.T) ([]bench.Measure, error) {
 	t.Helper()
 	ctx := t.Context()
 	var out []bench.Measure
-	for _, measure := range []func(context.Context, change) (bench.Measure, error){commit, commitUntyped} {
-		for _, ch := range changes {
-			m, err := measure(ctx, ch)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, m)
+	for _, ch := range changes {
+		m, err := commit(ctx, "commit", typedWays, ch)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, m)
+	}
+	for _, ch := range changes {
+		m, err := commit(ctx, "commit unstructured", untypedWays, ch)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
 	}
 	return append(out, growth(ctx), setSame()), nil
 }

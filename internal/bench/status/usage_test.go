@@ -4,49 +4,25 @@
 package main
 
 import (
-	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/proompteng/controllerkit/status"
 )
 
 // What is measured must be the same job: each way must store the change, and
 // nothing when there is none.
 func TestEveryWayStoresTheChange(t *testing.T) {
-	ways := map[string]func(ctx context.Context, s *server, after *Run) error{
-		"ours": func(ctx context.Context, s *server, after *Run) error {
-			c, err := s.typed()
-			require.NoError(t, err)
-			return ours(ctx, status.ForResource(resource(c)), bigRun(), after)
-		},
-		"ours/unstructured": func(ctx context.Context, s *server, after *Run) error {
-			c, err := s.dynamic()
-			require.NoError(t, err)
-			return ours(ctx, status.ForResource(resource(c)), untyped(bigRun()), untyped(after))
-		},
-		"controller-runtime/unstructured": func(ctx context.Context, s *server, after *Run) error {
-			c, err := s.controllerRuntime()
-			require.NoError(t, err)
-			return guardedUntyped(ctx, c, untyped(bigRun()), untyped(after))
-		},
-	}
-	for _, h := range helpers {
-		ways[h.name] = func(ctx context.Context, s *server, after *Run) error {
-			c, err := s.controllerRuntime()
-			require.NoError(t, err)
-			return h.use(ctx, c, bigRun(), after)
-		}
-	}
-	for name, write := range ways {
+	for _, w := range slices.Concat(typedWays, untypedWays) {
 		for i, ch := range changes {
-			what := name + ": " + ch.name
+			what := w.name + ": " + ch.name
 			want := ch.after().Status
 			s, err := newServer(bigRun(), true)
 			require.NoError(t, err)
-			require.NoError(t, write(t.Context(), s, ch.after()), what)
+			write, err := w.start(s, bigRun(), ch.after())
+			require.NoError(t, err)
+			require.NoError(t, write(t.Context()), what)
 			got, err := s.object()
 			require.NoError(t, err)
 			assert.Len(t, got.Status.Conditions, 5, what)
