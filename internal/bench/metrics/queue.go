@@ -9,9 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // held is the number of items that the workers hold. The longest of them is
@@ -21,11 +19,7 @@ const held = 1000
 // items puts an item through a queue that counts it, and through one of
 // client-go's without metrics.
 func items() (bench.Measure, error) {
-	endpoint, err := prom.New(prom.Options{})
-	if err != nil {
-		return bench.Measure{}, err
-	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	_, m, err := exported()
 	if err != nil {
 		return bench.Measure{}, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // growth compares a scrape of many series with one of a tenth of them.
@@ -37,11 +36,7 @@ func growth(ctx context.Context) (bench.Measure, error) {
 // populated is an endpoint with n controllers. Each had a successful reconcile
 // and an item in its queue.
 func populated(ctx context.Context, n int) (http.Handler, error) {
-	endpoint, err := prom.New(prom.Options{NoProcessMetrics: true})
-	if err != nil {
-		return nil, err
-	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	page, m, err := exported()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +49,7 @@ func populated(ctx context.Context, n int) (http.Handler, error) {
 		item, _ := q.Get()
 		q.Done(item)
 	}
-	return endpoint, nil
+	return page, nil
 }
 
 // scraping serves scrapes in the text format to a client that discards them.
