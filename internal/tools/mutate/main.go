@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (p *program) compile(ctx context.Context, work string, files []string) erro
 			return err
 		}
 	}
-	err = put(filepath.Join(dir, "zz_mutants.go"), switches(filepath.Base(dir)))
+	err = put(filepath.Join(dir, "zz_mutants.go"), "package "+filepath.Base(dir)+"\n\n"+switches)
 	if err != nil {
 		return err
 	}
@@ -171,32 +172,23 @@ func (p *program) notices(ctx context.Context, tests string, number int) (bool, 
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
-	why := ""
-	for lines.Scan() && why == "" {
-		why = failure(lines.Text())
+	sign := regexp.MustCompile("Error Trace:|--- FAIL|panic:|fatal error:")
+	noticed := false
+	for lines.Scan() && !noticed {
+		noticed = sign.MatchString(lines.Text())
 	}
-	if why != "" {
+	if noticed {
 		_ = test.Process.Kill()
 	}
 	err = test.Wait()
 	p.took = test.ProcessState.UserTime() + test.ProcessState.SystemTime()
 	switch {
-	case why != "":
-		return true, why
+	case noticed:
+		return true, "noticed"
 	case err != nil:
 		return true, "hangs" // or it is out of memory
 	}
 	return false, ""
-}
-
-// failure is what a line of the output says of a failure.
-func failure(line string) string {
-	for _, sign := range []string{"Error Trace:", "--- FAIL", "panic:", "fatal error:"} {
-		if strings.Contains(line, sign) {
-			return "noticed"
-		}
-	}
-	return ""
 }
 
 // report compares the survivors with the list of those that may survive. A line

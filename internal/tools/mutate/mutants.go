@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -186,45 +187,7 @@ func (f *file) apply() []byte {
 	return append(out, f.source[last:]...)
 }
 
-// switches is the file that the mutants need.
-func switches(pkg string) string {
-	return "package " + pkg + `
-
-import (
-	"os"
-	"reflect"
-	"strconv"
-)
-
-var zzNumber, _ = strconv.Atoi(os.Getenv("MUTANT"))
-
-func zzMutant(n int) bool { return n == zzNumber }
-
-func zzAnd(n int, x, y func() bool) bool {
-	if zzMutant(n) {
-		return x() || y()
-	}
-	return x() && y()
-}
-
-func zzOr(n int, x, y func() bool) bool {
-	if zzMutant(n) {
-		return x() && y()
-	}
-	return x() || y()
-}
-
-func zzDrop[T ~string | ~uint8](n int, v T) T {
-	if !zzMutant(n) {
-		return v
-	}
-	none := reflect.ValueOf(&v).Elem()
-	if none.Kind() == reflect.String {
-		none.SetString("\x00")
-	} else {
-		none.SetUint(255)
-	}
-	return v
-}
-`
-}
+// switches is the file that the mutants need, without its package clause.
+//
+//go:embed switches.txt
+var switches string
