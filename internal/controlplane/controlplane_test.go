@@ -4,16 +4,13 @@
 package controlplane_test
 
 import (
+	"bytes"
 	"cmp"
-	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,68 +19,18 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// shared is the control plane of all tests that leave it ready.
-var shared *controlplane.ControlPlane
-
-var startShared = sync.OnceValue(func() (err error) {
-	shared, err = controlplane.Start(context.Background(), controlplane.Options{Log: os.Stderr})
-	return err
-})
-
-func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) != "" {
-		beChild()
-		return
-	}
-	code := m.Run()
-	if shared != nil {
-		if code != 0 {
-			shared.Keep()
-		}
-		if err := shared.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// start returns the shared control plane.
-func start(t *testing.T) *controlplane.ControlPlane {
-	t.Helper()
-	require.NoError(t, startShared())
-	return shared
-}
-
-// kubectl runs it with the kubeconfig file, and returns what it prints.
-func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), cp.Kubectl(), append([]string{"--kubeconfig", cp.Kubeconfig()}, args...)...)
-	cmd.Env = []string{"HOME=" + cp.Dir()}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return string(out)
-}
-
-// runJob runs a Job until it is complete.
-func runJob(t *testing.T, cp *controlplane.ControlPlane, name string) {
-	t.Helper()
-	kubectl(t, cp, "create", "job", name, "--image=none")
-	kubectl(t, cp, "wait", "--for=condition=complete", "--timeout=1m", "job/"+name)
-}
-
-// eventually waits until check holds.
-func eventually(t *testing.T, what string, check func(c *assert.CollectT)) {
-	t.Helper()
-	require.EventuallyWithT(t, check, time.Minute, 20*time.Millisecond, what)
-}
-
 func TestProgramsCarryTheirRealVersion(t *testing.T) {
-	cp := start(t)
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{})
+	require.NoError(t, err)
+	kubectl := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), cp.Kubectl(), append(args, "--kubeconfig", cp.Kubeconfig())...).CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
 	minor := cmp.Or(os.Getenv("CONTROLLERKIT_KUBERNETES"), "1.36")
 	want := map[string]string{"1.34": "v1.34.4", "1.35": "v1.35.0", "1.36": "v1.36.3"}[minor]
-	assert.Contains(t, kubectl(t, cp, "get", "--raw=/version"), `"minor": "`+strings.TrimPrefix(minor, "1.")+`"`)
-	out := kubectl(t, cp, "version")
+	assert.Contains(t, kubectl("get", "--raw=/version"), `"minor": "`+strings.TrimPrefix(minor, "1.")+`"`)
+	out := kubectl("version")
 	assert.Contains(t, out, "Client Version: "+want)
 	assert.Contains(t, out, "Server Version: "+want)
 
@@ -94,19 +41,22 @@ func TestProgramsCarryTheirRealVersion(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(out), version)
 	}
+	require.NoError(t, cp.Stop())
+	assert.NoDirExists(t, cp.Dir(), "nothing failed, so nothing stays")
+	assert.NoError(t, cp.Stop(), "again is fine")
 }
 
-func TestEverythingListensOnLoopbackOnly(t *testing.T) {
-	cp := start(t)
-	assert.True(t, strings.HasPrefix(cp.Config().Host, "https://127.0.0.1:"), cp.Config().Host)
-	for _, socket := range []string{"etcd.sock", "etcd-peer.sock:0"} {
-		info, err := os.Stat(filepath.Join(cp.Dir(), socket))
-		require.NoError(t, err, "etcd serves on sockets in the directory, on no port")
-		assert.NotZero(t, info.Mode()&os.ModeSocket)
-	}
-	for path, want := range map[string]os.FileMode{cp.Dir(): 0o700, cp.Kubeconfig(): 0o600} {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		assert.Equal(t, want, info.Mode().Perm(), "other users must not reach the sockets and the keys")
-	}
+func TestStartThatFailsSaysWhyAndKeepsTheLogs(t *testing.T) {
+	var log bytes.Buffer
+	_, err := controlplane.Start(t.Context(), controlplane.Options{
+		Log: &log, APIServerArgs: []string{"--event-ttl=forever"},
+	})
+	require.ErrorContains(t, err, "kube-apiserver ended")
+	require.ErrorContains(t, err, "kube-apiserver.log")
+	require.ErrorContains(t, err, "--event-ttl", "the last lines of the log are in the error")
+	assert.LessOrEqual(t, strings.Count(err.Error(), "\n"), 12, "and no others")
+	_, dir, kept := strings.Cut(strings.TrimSpace(log.String()), "files kept in ")
+	require.True(t, kept, log.String())
+	assert.FileExists(t, filepath.Join(dir, "kube-apiserver.log"))
+	require.NoError(t, os.RemoveAll(dir))
 }
