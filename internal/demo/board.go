@@ -18,7 +18,6 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
-	"github.com/proompteng/controllerkit/status"
 )
 
 // board prints changes: a line for each of a single run, and a line of counts
@@ -118,7 +117,7 @@ func (b *board) ended(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	run := b.runs[name]
-	if run == nil || !terminal(run) {
+	if run == nil || !play.Terminal(run) {
 		return false
 	}
 	return run.Status.JobRef == nil || b.jobs.Has(run.Status.JobRef.UID)
@@ -136,5 +135,3 @@ func (b *board) shown(ctx context.Context, all []*play.Sample) error {
 		return true, nil
 	})
 }
-
-func terminal(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }

@@ -11,6 +11,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
 // killed is what the demo knows of the controller process that it killed.
@@ -35,7 +37,7 @@ func (p *place) kill(ctx context.Context) (err error) {
 		return err
 	}
 	for i := range runs.Items {
-		if !terminal(&runs.Items[i]) {
+		if !play.Terminal(&runs.Items[i]) {
 			p.killed.inFlight++
 		}
 	}

@@ -78,9 +78,32 @@ func (s *Sample) Create(ctx context.Context, on *Stage) error {
 // Play performs the actions in the sample's file on its run, each at its
 // moment, and waits until all of the sample's runs are terminal.
 func (s *Sample) Play(ctx context.Context, on *Stage) error {
-	actions := []func(context.Context, *Stage) error{s.createSecret, s.deleteJob, s.cancel, s.kill}
-	for _, act := range actions {
-		err := act(ctx, on)
+	for _, action := range []struct {
+		at string // a reason of the run; empty if the sample does not ask for the action
+		do func(context.Context, *Stage) error
+	}{
+		{s.SecretAfter, s.createSecret},
+		{s.DeleteJobAfter, s.deleteJob},
+		{s.CancelAfter, s.cancel},
+	} {
+		if action.at == "" {
+			continue
+		}
+		err := on.until(ctx, s.Run.Name, action.at)
+		if err != nil {
+			return err
+		}
+		err = action.do(ctx, on)
+		if err != nil {
+			return err
+		}
+	}
+	if s.KillAfter > 0 && on.Kill != nil {
+		err := on.ended(ctx, s.Names()[:s.KillAfter])
+		if err != nil {
+			return err
+		}
+		err = on.Kill(ctx)
 		if err != nil {
 			return err
 		}
@@ -88,29 +111,14 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 	return on.ended(ctx, s.Names())
 }
 
-// createSecret creates the sample's Secret, if it has one.
 func (s *Sample) createSecret(ctx context.Context, on *Stage) error {
-	if s.Secret == nil {
-		return nil
-	}
-	err := on.until(ctx, s.Run.Name, s.SecretAfter)
-	if err != nil {
-		return err
-	}
 	on.say("created Secret " + s.Secret.Name)
-	_, err = on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{})
+	_, err := on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{})
 	return err
 }
 
-// deleteJob deletes the Job of the sample's run, if the sample asks for it.
+// deleteJob deletes the Job of the sample's run.
 func (s *Sample) deleteJob(ctx context.Context, on *Stage) error {
-	if s.DeleteJobAfter == "" {
-		return nil
-	}
-	err := on.until(ctx, s.Run.Name, s.DeleteJobAfter)
-	if err != nil {
-		return err
-	}
 	run, err := on.Runs.Get(ctx, s.Run.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -121,32 +129,11 @@ func (s *Sample) deleteJob(ctx context.Context, on *Stage) error {
 	return on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, job, background)
 }
 
-// cancel cancels the sample's run, if the sample asks for it.
 func (s *Sample) cancel(ctx context.Context, on *Stage) error {
-	if s.CancelAfter == "" {
-		return nil
-	}
-	err := on.until(ctx, s.Run.Name, s.CancelAfter)
-	if err != nil {
-		return err
-	}
 	on.say("cancelled " + s.Run.Name)
 	body := []byte(`{"spec":{"cancel":true}}`)
-	_, err = on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, body, metav1.PatchOptions{})
+	_, err := on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
-}
-
-// kill kills the controller when a part of the runs has ended, if the sample
-// asks for it.
-func (s *Sample) kill(ctx context.Context, on *Stage) error {
-	if s.KillAfter == 0 || on.Kill == nil {
-		return nil
-	}
-	err := on.ended(ctx, s.Names()[:s.KillAfter])
-	if err != nil {
-		return err
-	}
-	return on.Kill(ctx)
 }
 
 // Limit creates the quota. Its status is written too, because the local control
@@ -172,7 +159,7 @@ func (on *Stage) Limit(ctx context.Context, quota *corev1.ResourceQuota) error {
 // ended waits until the named runs are terminal.
 func (on *Stage) ended(ctx context.Context, names []string) error {
 	for _, name := range names {
-		err := on.wait(ctx, name, "terminal", terminal)
+		err := on.wait(ctx, name, "terminal", Terminal)
 		if err != nil {
 			return err
 		}
@@ -271,7 +258,8 @@ func (on *Stage) until(ctx context.Context, run, reason string) error {
 	return on.wait(ctx, run, "at "+reason, reached)
 }
 
-func terminal(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }
+// Terminal reports whether a run has ended.
+func Terminal(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }
 
 func (on *Stage) wait(ctx context.Context, name, what string, reached func(*v1alpha1.AgentRun) bool) error {
 	var last *v1alpha1.AgentRun
