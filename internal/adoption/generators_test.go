@@ -33,7 +33,7 @@ func TestGenerators_AcceptATypeThatEmbedsStamp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, "runs")
-			p.init("example.com/runs")
+			p.init(".", "example.com/runs")
 			p.insert("generators.patch")
 			p.require()
 			generate(p)

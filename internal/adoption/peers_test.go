@@ -29,7 +29,7 @@ func exceptions() map[string]string {
 // take the place of the peers' code.
 func TestPeers_PassTheirTestsWithAWriter(t *testing.T) {
 	p := newProject(t, "peers")
-	p.initLike("../bench", "example.com/peers")
+	p.init("../bench", "example.com/peers")
 	flux := moduleDir(t, "../bench", "github.com/fluxcd/pkg/runtime")
 	p.take(filepath.Join(flux, "patch"), "patch")
 	p.take(filepath.Join(flux, "conditions/testdata/crds"), "conditions/testdata/crds")
@@ -56,14 +56,14 @@ func TestPeers_PassTheirTestsWithAWriter(t *testing.T) {
 	}
 }
 
-// initLike makes the folder a module with the versions of the one in dir, which
-// has compiled the peers.
-func (p project) initLike(dir, module string) {
+// init makes the folder a module with the versions of the one in dir. Its
+// dependencies are then compiled already.
+func (p project) init(dir, module string) {
 	p.t.Helper()
 	for _, name := range []string{"go.mod", "go.sum"} {
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(read(p.t, filepath.Join(dir, name))), 0o600))
 	}
-	edits := []string{"mod", "edit", "-module=" + module}
+	edits := []string{"mod", "edit", "-module=" + module, "-droptool=k8s.io/sample-controller"}
 	ours := regexp.MustCompile(regexp.QuoteMeta(modulePath)+`[\w/.-]*`).FindAllString(read(p.t, filepath.Join(dir, "go.mod")), -1)
 	slices.Sort(ours)
 	for _, path := range slices.Compact(ours) {

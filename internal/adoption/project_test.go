@@ -111,19 +111,6 @@ func tool(t *testing.T, dir, name, pkg string) string {
 	return path
 }
 
-// init makes the folder a module with the versions of this one. With -race its
-// dependencies are the compiled packages of make adoption.
-func (p project) init(module string) {
-	p.t.Helper()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		body, err := os.ReadFile(name)
-		require.NoError(p.t, err)
-		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), body, 0o600))
-	}
-	const plane = modulePath + "/internal/controlplane"
-	p.run("go", "mod", "edit", "-module="+module, "-droptool=k8s.io/sample-controller", "-dropreplace="+plane, "-droprequire="+plane)
-}
-
 // adopt makes the module require this checkout, after the lines were inserted.
 // It fails if that changes a version of Kubernetes or controller-runtime.
 func (p project) adopt() {
