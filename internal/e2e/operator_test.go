@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -76,9 +77,9 @@ func installOperatorCRDs(ctx context.Context, t *testing.T) {
 		file := filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
 		_, err := plane.Admin.Run(ctx, nil, "apply", "--server-side", "-f", file)
 		require.NoError(t, err)
-		require.EventuallyWithT(t, func(c *assert.CollectT) { // kubectl wait fails immediately if the condition does not exist yet
-			_, err := plane.Admin.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=10s", "-f", file)
-			require.NoError(c, err)
-		}, time.Minute, 200*time.Millisecond)
+		suite.Eventually(t, kind+" are served", func(ctx context.Context) bool {
+			_, err := plane.Admin.Run(ctx, nil, "get", kind)
+			return err == nil
+		})
 	}
 }

@@ -32,16 +32,21 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	env := map[string]string{
 		"NS": stage.Namespace, "DEPLOY": "agentrun", "SA": "agentrun", "RUN_NS": stage.Namespace, "RUN": "my-run", "LEASE": "agentrun", "POD": "agentrun-0",
 	}
-	_, err := plane.Admin.Run(ctx, []byte(os.Expand(installation, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
-	require.NoError(t, err)
+	apply := func(file string) {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		require.NoError(t, err)
+		objects := os.Expand(string(text), func(name string) string { return env[name] })
+		_, err = plane.Admin.Run(ctx, []byte(objects), "apply", "--server-side", "-f", "-")
+		require.NoError(t, err)
+	}
+	apply("installation.yaml")
 	// Two revisions, as the Deployment controller keeps them, so that a
 	// rollback is possible.
 	uid, err := plane.Admin.Run(ctx, nil, "--namespace="+stage.Namespace, "get", "deployment", "agentrun", "-o", "jsonpath={.metadata.uid}")
 	require.NoError(t, err)
 	env["UID"] = uid
 	for _, env["REVISION"] = range []string{"1", "2"} {
-		_, err := plane.Admin.Run(ctx, []byte(os.Expand(revision, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
-		require.NoError(t, err)
+		apply("revision.yaml")
 	}
 
 	var last []string // commands that delete come last
@@ -101,55 +106,3 @@ func runbookCommands(t *testing.T) (commands []string) {
 	require.Greater(t, len(commands), 20)
 	return commands
 }
-
-const revision = `
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata:
-  name: agentrun-$REVISION
-  namespace: $NS
-  labels: {app: agentrun}
-  annotations: {deployment.kubernetes.io/revision: "$REVISION"}
-  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: agentrun, uid: $UID, controller: true}]
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: agentrun, revision: "$REVISION"}}
-  template:
-    metadata: {labels: {app: agentrun, revision: "$REVISION"}}
-    spec:
-      containers: [{name: agentrun, image: "example.com/agentrun:$REVISION"}]
-`
-
-// installation has the objects of an installed example.
-const installation = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: agentrun, namespace: $NS}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: agentrun, namespace: $NS}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: agentrun}}
-  template:
-    metadata: {labels: {app: agentrun}}
-    spec:
-      serviceAccountName: agentrun
-      containers: [{name: agentrun, image: example.com/agentrun}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: agentrun-0, namespace: $NS, labels: {app: other}}
-spec:
-  containers: [{name: agentrun, image: example.com/agentrun}]
----
-apiVersion: coordination.k8s.io/v1
-kind: Lease
-metadata: {name: agentrun, namespace: $NS}
----
-apiVersion: agents.controllerkit.dev/v1alpha1
-kind: AgentRun
-metadata: {name: my-run, namespace: $NS}
-spec: {image: example.com/agent}
-`

@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 		"--event-ttl=5m",
 	}}, race())
 	if *tableFile != "" {
-		err := table.write(*tableFile)
+		err := writeTable(*tableFile)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1

@@ -39,58 +39,51 @@ func (w *world) read(t *testing.T) reading {
 	return reading{at: time.Now(), log: log.Size(), memory: resident * int64(os.Getpagesize())}
 }
 
-// row is what a fault did. The first five are zero, or the test fails.
-type row struct {
-	lost, doubled, missing, breaches, secrets int
-
-	name, reason  string
-	runs          int
-	before, after reading
+// table has a line for each fault that was survived.
+var table struct {
+	mu    sync.Mutex
+	lines []string
 }
 
-// rowOf counts what a user would notice of a fault.
-func (w *world) rowOf(runs []v1alpha1.AgentRun, after reading) row {
-	r := row{reason: w.reason, runs: len(runs), before: w.before, after: after}
+// addLine adds what a user would notice of a fault, unless the test has failed.
+// The first five numbers after that of the runs are zero, or the test fails.
+func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	var lost, doubled, missing, broken, secrets int
 	for i := range runs {
 		if runs[i].Status.Phase != play.Truth(&runs[i]) {
-			r.lost++
+			lost++
 		}
 		if runs[i].Status.Reason == "WorkflowJobMissing" {
-			r.missing++
+			missing++
 		}
 	}
 	breaches, _ := w.recorder.Breaches()
 	for _, breach := range breaches {
 		switch {
 		case strings.Contains(breach, "is not the only Job"):
-			r.doubled++
+			doubled++
 		case strings.Contains(breach, "it holds a secret"):
-			r.secrets++
+			secrets++
 		default:
-			r.breaches++
+			broken++
 		}
 	}
-	return r
-}
-
-// table has a row for each fault that was survived.
-var table rows
-
-type rows struct {
-	mu  sync.Mutex
-	all []row
-}
-
-// add adds the row of a test that has not failed.
-func (r *rows) add(t *testing.T, one row) {
-	t.Helper()
-	if t.Failed() {
-		return
+	fault := strings.ReplaceAll(strings.TrimPrefix(t.Name(), "Test"), "/", ", ")
+	if w.reason != "" {
+		fault += ": " + w.reason
 	}
-	one.name = strings.ReplaceAll(strings.TrimPrefix(t.Name(), "Test"), "/", ", ")
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, one)
+	minutes := after.at.Sub(w.before.at).Minutes()
+	logged := float64(after.log-w.before.log) / minutes / (1 << 10)
+	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
+		fault, len(runs), lost, doubled, missing, broken, secrets, logged,
+		w.before.memory>>20, after.memory>>20, after.goroutines, after.fresh)
+	table.mu.Lock()
+	defer table.mu.Unlock()
+	table.lines = append(table.lines, line)
 }
 
 const intro = `# Faults
@@ -109,22 +102,9 @@ runs while the API server and the controller are killed, in make e2e-soak.
 |---|---|---|---|---|---|---|---|---|---|
 `
 
-// write writes the table in the order of the names.
-func (r *rows) write(file string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	slices.SortFunc(r.all, func(a, b row) int { return strings.Compare(a.name, b.name) })
-	page := intro
-	for _, one := range r.all {
-		minutes := one.after.at.Sub(one.before.at).Minutes()
-		logged := float64(one.after.log-one.before.log) / minutes / (1 << 10)
-		fault := one.name
-		if one.reason != "" {
-			fault += ": " + one.reason
-		}
-		page += fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
-			fault, one.runs, one.lost, one.doubled, one.missing, one.breaches, one.secrets, logged,
-			one.before.memory>>20, one.after.memory>>20, one.after.goroutines, one.after.fresh)
-	}
+// writeTable writes the table in the order of the names.
+func writeTable(file string) error {
+	slices.Sort(table.lines)
+	page := intro + strings.Join(table.lines, "")
 	return os.WriteFile(file, []byte(page), 0o644) //nolint:gosec // a page of the repository
 }

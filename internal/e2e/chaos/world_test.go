@@ -172,7 +172,7 @@ func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 		suite.AssertLoad(t, &run)
 	}
 	after := w.invariants(ctx, t)
-	table.add(t, w.rowOf(runs, after))
+	w.addLine(t, runs, after)
 }
 
 // invariants checks what holds for every outcome of the runs. It returns what

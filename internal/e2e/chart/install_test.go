@@ -58,15 +58,6 @@ func TestInstalledItWorks(t *testing.T) {
 	}
 }
 
-// TestTheControlPlaneIsServedWithoutACluster: its half of the program is ready
-// with no token and no kubeconfig that leads anywhere.
-func TestTheControlPlaneIsServedWithoutACluster(t *testing.T) {
-	program := imageProgram(t)
-	require.NoError(t, startPlane())
-	d := into[appsv1.Deployment](t, render(t, "{}").one(t, "Deployment/r-agentrun"))
-	startPod(t, program, os.DevNull, d, "control-plane")
-}
-
 // startPod runs the program as a container of the workload's pod would be, but
 // for the address it listens at.
 func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, name string) *rig.Process {

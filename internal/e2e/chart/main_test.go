@@ -99,12 +99,7 @@ const both = "controlPlane: {enabled: true}"
 // "ns", without a cluster, and with the control plane.
 func template(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
-	return templateAs(t, "r", values, args...)
-}
-
-func templateAs(t *testing.T, release, values string, args ...string) (string, error) {
-	t.Helper()
-	return runHelm(t, append([]string{"template", release, chartDir, "--namespace=ns", kubeVersion, "--values=" + valuesFile(t, both), "--values=" + valuesFile(t, values)}, args...)...)
+	return runHelm(t, append([]string{"template", "r", chartDir, "--namespace=ns", kubeVersion, "--values=" + valuesFile(t, both), "--values=" + valuesFile(t, values)}, args...)...)
 }
 
 func valuesFile(t *testing.T, values string) string {

@@ -90,7 +90,7 @@ func TestNamesFit(t *testing.T) {
 		"override": "fullnameOverride: " + strings.Repeat("b", 60) + "\nnameOverride: " + strings.Repeat("c", 60),
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := templateAs(t, long, values)
+			out, err := runHelm(t, "template", long, chartDir, "--namespace=ns", kubeVersion, "--set=controlPlane.enabled=true", "--values="+valuesFile(t, values))
 			require.NoError(t, err)
 			all := parse(t, out)
 			require.NotEmpty(t, all)
@@ -129,21 +129,17 @@ func TestTwoReleases(t *testing.T) {
 	}
 }
 
-// TestNamesThatLookLikeNumbers: they are DNS labels, and YAML must keep them
-// strings.
-func TestNamesThatLookLikeNumbers(t *testing.T) {
+// TestNamesThatLookLikeSomethingElse: numbers are DNS labels, and YAML must
+// keep them strings.
+func TestNamesThatLookLikeSomethingElse(t *testing.T) {
 	values := valuesFile(t, `{controller: {namespaces: ["123"]}, controllers: {serviceAccount: {name: "1e3"}, priorityClassName: "100"},
   metrics: {tls: {secretName: "789"}, dashboards: {enabled: true, namespace: "456"}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`)
 	out, err := runHelm(t, "template", "42", chartDir, "--namespace=2024", kubeVersion, "--api-versions="+ruleAPI, "--api-versions="+monitorAPI, "--values="+values)
 	require.NoError(t, err)
 	assert.NotRegexp(t, `(?m)(name|namespace|Name|app.kubernetes.io/instance): (123|1e3|100|789|456|42|2024)$`, out)
-}
 
-// TestANamespaceThatIsCalledAsInTheRules: the file of the alerts has
-// placeholders for the names of a release.
-func TestANamespaceThatIsCalledAsInTheRules(t *testing.T) {
-	values := valuesFile(t, "metrics: {prometheusRule: {enabled: true}}")
-	out, err := runHelm(t, "template", "r", chartDir, "--namespace=my-release-namespace", kubeVersion, "--api-versions="+ruleAPI, "--values="+values)
+	// The file of the alerts has placeholders for the names of a release.
+	out, err = runHelm(t, "template", "r", chartDir, "--namespace=my-release-namespace", kubeVersion, "--api-versions="+ruleAPI, "--values="+values)
 	require.NoError(t, err)
 	assert.NotContains(t, out, "my-my-")
 }

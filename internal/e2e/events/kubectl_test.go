@@ -90,26 +90,6 @@ func TestWhatKubectlShows(t *testing.T) {
 	}
 }
 
-// TestDescribeKeepsTheOrderOfMany: Events of events.k8s.io have no time that
-// kubectl describe sorts by. It then has them in the order of their names, and
-// those carry the time of creation.
-//
-//req:shows E7
-func TestDescribeKeepsTheOrderOfMany(t *testing.T) {
-	t.Parallel()
-	const many = 30
-	s := newStage(t, plane)
-	o := s.object(t, "run-1")
-	r := record(t, plane.Config(), bothGroups, events.Options{WritesPerMinute: 2 * many})
-	for i := range many {
-		r.Eventf(o, nil, "Normal", fmt.Sprintf("Step%02d", i), "Run", "done")
-		r.flushed(t)
-	}
-	shown := regexp.MustCompile(`Step\d\d`).FindAllString(s.kubectl(t, "describe", "configmap/run-1"), -1)
-	require.Len(t, shown, many)
-	assert.IsIncreasing(t, shown)
-}
-
 // TestDescribeOfAClusterScopedObject: kubectl finds its Events, wherever they
 // are kept.
 //

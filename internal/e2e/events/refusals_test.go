@@ -85,11 +85,6 @@ func TestShapesOfRefusals(t *testing.T) {
 			func(_ *testing.T, s *stage) error { return patch(s.kube, s.namespace) },
 			shape{metav1.StatusReasonNotFound, "events", true, metav1.CauseTypeUnexpectedServerResponse},
 		},
-		"GroupAbsentAndNotGranted": {
-			"Authorization comes before routing.", old,
-			func(t *testing.T, s *stage) error { t.Helper(); return create(nobody(t, s), s.valid()) },
-			shape{metav1.StatusReasonForbidden, "events", false, ""},
-		},
 		"NotGranted": {
 			"The answer has no causes.", nil,
 			func(t *testing.T, s *stage) error { t.Helper(); return create(nobody(t, s), s.valid()) },

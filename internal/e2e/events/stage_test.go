@@ -128,19 +128,13 @@ func record(t *testing.T, config *rest.Config, sink way, o events.Options) *reco
 	return r
 }
 
-// flush waits until everything is written. Its error names the losses.
-func (r *recorder) flush(t *testing.T) error {
+// flushed waits until everything is written, without losses.
+func (r *recorder) flushed(t *testing.T) {
 	t.Helper()
 	// A Flush before Start logs itself.
 	ctx, cancel := context.WithTimeout(logr.NewContext(t.Context(), funcr.New(r.log.write, funcr.Options{})), 2*time.Minute)
 	defer cancel()
-	return r.Flush(ctx)
-}
-
-// flushed is flush without losses.
-func (r *recorder) flushed(t *testing.T) {
-	t.Helper()
-	require.NoError(t, r.flush(t), "%v", r.log.about("cause"))
+	require.NoError(t, r.Flush(ctx), "%v", r.log.about("cause"))
 }
 
 // assertAccounts checks, after Flush, that every occurrence was written,

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +33,7 @@ type Job struct {
 	URL string
 	// Labels are added to the target's series, for example namespace: agents.
 	Labels map[string]string
-	// Native makes the server scrape native histograms, of all jobs.
+	// Native makes the server scrape native histograms.
 	Native bool
 }
 
@@ -44,21 +43,21 @@ type Server struct {
 	API promv1.API
 }
 
-// Start runs a Prometheus that scrapes the jobs twice a second. It returns when
+// Start runs a Prometheus that scrapes a job twice a second. It returns when
 // the server is ready. The server ends with the test, or with this process.
-func Start(t *testing.T, jobs ...Job) *Server {
+func Start(t *testing.T, j Job) *Server {
 	t.Helper()
 	program, _, err := Binaries(t.Context())
 	require.NoError(t, err)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	log := filepath.Join(dir, "prometheus.log")
-	require.NoError(t, os.WriteFile(config, configuration(t, jobs), 0o600))
+	require.NoError(t, os.WriteFile(config, j.configuration(t), 0o600))
 	output, err := os.Create(log)
 	require.NoError(t, err)
 
 	features := "exemplar-storage"
-	if slices.ContainsFunc(jobs, func(j Job) bool { return j.Native }) {
+	if j.Native {
 		features += ",native-histograms"
 	}
 	cmd := exec.CommandContext(t.Context(), program,
@@ -98,16 +97,15 @@ func Start(t *testing.T, jobs ...Job) *Server {
 }
 
 // configuration returns JSON, which is also YAML.
-func configuration(t *testing.T, jobs []Job) []byte {
+func (j Job) configuration(t *testing.T) []byte {
 	t.Helper()
-	var scrapes []map[string]any
-	for _, j := range jobs {
-		address := strings.TrimPrefix(j.URL, "http://")
-		targets := []map[string]any{{"targets": []string{address}, "labels": j.Labels}}
-		scrapes = append(scrapes, map[string]any{"job_name": j.Name, "static_configs": targets})
-	}
-	often := map[string]string{"scrape_interval": "500ms", "scrape_timeout": "500ms"}
-	body, err := json.Marshal(map[string]any{"global": often, "scrape_configs": scrapes})
+	type object = map[string]any
+	body, err := json.Marshal(object{
+		"global": object{"scrape_interval": "500ms", "scrape_timeout": "500ms"},
+		"scrape_configs": []object{{"job_name": j.Name, "static_configs": []object{
+			{"targets": []string{strings.TrimPrefix(j.URL, "http://")}, "labels": j.Labels},
+		}}},
+	})
 	require.NoError(t, err)
 	return body
 }

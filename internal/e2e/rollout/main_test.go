@@ -42,7 +42,7 @@ func options() controlplane.Options {
 	return controlplane.Options{
 		Log: os.Stderr, Nodes: 3, ArgoRollouts: true, AuditPolicy: auditPolicy,
 		Controllers: []string{
-			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller", "disruption-controller",
+			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller",
 		},
 		ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"},
 	}

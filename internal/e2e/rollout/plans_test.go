@@ -11,15 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
-	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // TestNoPlanLosesAnEndpoint runs the plan in both directions, as the command
@@ -72,14 +69,12 @@ func TestMigration_IsFollowedByACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
-	kept := s.budget()
 	runbook := s.plan("deployment", "-plan")
 	s.follow(runbook)
 	stable := s.stable()
 	s.follow(runbook)
 	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:1": 5})
-	kept()
 
 	r := converted(t, "web:2", rollout.Options{})
 	s.kubectl("apply --server-side --validate=strict --field-manager=rollout.test -f " + s.file(r))
@@ -90,44 +85,6 @@ func TestMigration_IsFollowedByACanary(t *testing.T) {
 	s.back(web("web:1"), "-allow-template-change")
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("back from the middle of a canary", c, 10)
-}
-
-// budget has a disruption budget of 80%. A percentage counts the pods that all
-// ReplicaSets together should have, for any owner. So the budget needs no
-// change for a plan: it always has pods, and never allows more disruptions than
-// its percentage. The function that it returns judges each version since.
-func (s *stage) budget() (kept func()) {
-	s.Helper()
-	budgets := s.kube.PolicyV1().PodDisruptionBudgets(s.namespace)
-	s.kubectl("create poddisruptionbudget web --selector=app=web --min-available=80%")
-	settled := func() (version string) {
-		s.eventually("one of five may go", func(c *assert.CollectT) {
-			b, err := budgets.Get(s.Context(), "web", metav1.GetOptions{})
-			require.NoError(c, err)
-			require.Equal(c, [4]int32{5, 4, 5, 1}, [4]int32{b.Status.ExpectedPods, b.Status.DesiredHealthy, b.Status.CurrentHealthy, b.Status.DisruptionsAllowed})
-			version = b.ResourceVersion
-		})
-		return version
-	}
-	first := settled()
-	w, err := budgets.Watch(s.Context(), metav1.ListOptions{ResourceVersion: first})
-	require.NoError(s, err)
-	return func() {
-		s.Helper()
-		last := settled()
-		require.NotEqual(s, first, last, "the budget saw nothing of it")
-		for version := first; version != last; {
-			b, ok := (<-w.ResultChan()).Object.(*policyv1.PodDisruptionBudget)
-			require.True(s, ok, "the watch of the budget has ended")
-			version = b.ResourceVersion
-			got := b.Status
-			assert.GreaterOrEqual(s, got.ExpectedPods, int32(5), "%+v", got)
-			assert.LessOrEqual(s, got.ExpectedPods, int32(10), "both workloads: %+v", got)
-			assert.GreaterOrEqual(s, got.DesiredHealthy, (4*got.ExpectedPods+4)/5, "80%% of them, rounded up: %+v", got)
-			assert.GreaterOrEqual(s, got.CurrentHealthy-got.DisruptionsAllowed, int32(4), "what is left of them: %+v", got)
-		}
-		w.Stop()
-	}
 }
 
 // TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the
@@ -212,13 +169,9 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	s := newStage(t)
 	s.deploy(web("web:1"))
 	s.kubectl("autoscale deployment web --max=10") // without metrics it keeps its bounds
-	before := s.scaler()
 	c := s.measure(5)
 	s.follow(s.plan("deployment,hpa", "-plan"))
 	s.capacity("there", c, 10)
-	_, err := plan.Retarget(before, "web", rollout.GVK())
-	require.NoError(t, err)
-	assert.Equal(t, before.Object["spec"], s.scaler().Object["spec"])
 
 	s.kubectl(`patch hpa web --type=merge -p '{"spec":{"minReplicas":7}}'`)
 	s.eventually("it has found the Rollout, and its selector", func(c *assert.CollectT) {
@@ -235,12 +188,4 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
 	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
-}
-
-// scaler is the autoscaler web.
-func (s *stage) scaler() *unstructured.Unstructured {
-	s.Helper()
-	u := new(unstructured.Unstructured)
-	require.NoError(s, u.UnmarshalJSON([]byte(s.kubectl("get hpa.v2.autoscaling web -o json"))))
-	return u
 }

@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/status"
@@ -39,9 +40,15 @@ func TestTheRightsItAsksFor(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{runs.Group}, Resources: []string{"agentruns/status"}, Verbs: []string{"patch"}}))
 	s.create(t, "a")
 
-	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", func() { s.respec(t, "a", "new") }))
+	respec := func() {
+		body := []byte(`{"spec":{"image":"new"}}`)
+		_, err := s.theirs.runs.Patch(t.Context(), "a", types.MergePatchType, body, metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	remove := func() { require.NoError(t, s.theirs.runs.Delete(t.Context(), "a", metav1.DeleteOptions{})) }
+	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", respec))
 	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
-	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", func() { s.remove(t, "a") }))
+	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", remove))
 
 	// A version that is not served means nothing for the object, and these
 	// rights allow no other request.

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -108,20 +107,6 @@ func (s *stage) read(t *testing.T, name string) *v1alpha1.AgentRun {
 	p, err := s.theirs.runs.Get(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)
 	return p
-}
-
-// respec changes the spec, like a user.
-func (s *stage) respec(t *testing.T, name, image string) *v1alpha1.AgentRun {
-	t.Helper()
-	p, err := s.theirs.runs.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
-	require.NoError(t, err)
-	return p
-}
-
-// remove deletes an AgentRun.
-func (s *stage) remove(t *testing.T, name string) {
-	t.Helper()
-	require.NoError(t, s.theirs.runs.Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
 // object creates an object through the dynamic client.

@@ -4,6 +4,7 @@
 package suite
 
 import (
+	_ "embed"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,21 +20,9 @@ import (
 
 // AuditPolicy logs the requests of controllers and of the kubelet, and what
 // controllers write into Events and into the status of runs.
-const AuditPolicy = `
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived, ResponseStarted]
-rules:
-  - level: None
-    users: [controlplane-admin, "system:kube-controller-manager", "system:apiserver"]
-  - level: Request
-    verbs: [create, patch, update]
-    resources:
-      - {group: events.k8s.io, resources: [events]}
-      - {group: "", resources: [events]}
-      - {group: agents.controllerkit.dev, resources: [agentruns/status]}
-  - level: Metadata
-`
+//
+//go:embed audit.yaml
+var AuditPolicy string
 
 // Requests returns the logged requests of a kind, in the order of their
 // answers.
