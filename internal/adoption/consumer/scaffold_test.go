@@ -6,7 +6,6 @@ package consumer_test
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,25 +99,8 @@ func TestExample_CompilesWithTheLowestVersions(t *testing.T) {
 	r := publish(t)
 	env, dir := r.env(t), t.TempDir()
 	const name = "examples/controller-runtime"
-	source := filepath.Join("..", "..", "..", filepath.FromSlash(name))
-	require.NoError(t, filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		below, err := filepath.Rel(source, path)
-		if err != nil {
-			return err
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		err = os.MkdirAll(filepath.Join(dir, filepath.Dir(below)), 0o755)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, below), body, 0o600)
-	}))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("../../..", name))))
+	run(t, dir, nil, "find", ".", "(", "-name", "go.*", "-o", "-name", "*_test.go", ")", "-delete")
 	oldest := regexp.MustCompile(`(?m)^go (1\.\d+\.\d+)$`).FindStringSubmatch(read(t, "../../..", "go.mod"))
 	require.NotNil(t, oldest, "go.mod has a line such as go 1.25.0")
 	run(t, dir, env, "go", "mod", "init", modulePath+"/"+name)
