@@ -5,19 +5,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
@@ -82,36 +80,15 @@ func settled(ctx context.Context, c *rig.Process) (last cost, err error) {
 	return last, err
 }
 
-// fillEnded creates n runs that failed because of their spec, as both
-// controllers leave them.
+// fillEnded creates n runs that failed because of their spec.
 func (w *world) fillEnded(ctx context.Context, n int) error {
-	at := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
-	var conditions []metav1.Condition
-	const reason, message = "InvalidSpec", "spec.image: refused"
-	for kind, truth := range map[string]metav1.ConditionStatus{
-		"Ready":       metav1.ConditionFalse,
-		"Progressing": metav1.ConditionFalse,
-		"Degraded":    metav1.ConditionTrue,
-	} {
-		conditions = append(conditions, metav1.Condition{
-			Type: kind, Status: truth, Reason: reason, Message: message,
-			ObservedGeneration: 1, LastTransitionTime: at,
-		})
-	}
-	var st v1alpha1.AgentRunStatus
-	st.Phase, st.Reason, st.Message, st.Conditions = v1alpha1.Failed, reason, message, conditions
-	st.ObservedGeneration, st.UpdatedAt, st.FinishedAt = 1, &at, &at
-	patch, err := json.Marshal(map[string]any{"status": st})
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	workqueue.ParallelizeUntil(ctx, creators, n, func(i int) {
-		run := load{kept: true}.story(i)
-		_, err := w.Runs.Create(ctx, run, metav1.CreateOptions{})
+		run, err := w.Runs.Create(ctx, load{kept: true}.story(i), metav1.CreateOptions{})
 		if err == nil {
-			_, err = w.Runs.Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+			baseline.Refuse(run)
+			_, err = w.Runs.UpdateStatus(ctx, run, metav1.UpdateOptions{})
 		}
 		if err != nil {
 			stop(err)

@@ -6,10 +6,8 @@ package baseline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -135,15 +133,6 @@ func newJob(run *v1alpha1.AgentRun, scheme *runtime.Scheme) (*batchv1.Job, error
 	container := corev1.Container{
 		Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args,
 	}
-	if len(run.Spec.Parameters) > 0 {
-		parameters, err := json.Marshal(run.Spec.Parameters)
-		if err != nil {
-			return nil, err
-		}
-		// The kubelet replaces $(NAME) in a value, and makes $$ a $.
-		literal := strings.ReplaceAll(string(parameters), "$", "$$")
-		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_PARAMETERS", Value: literal})
-	}
 	if ref := run.Spec.SecretRef; ref != nil {
 		selector := &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: ref.Name}, Key: ref.Key,
@@ -201,6 +190,9 @@ func set(run *v1alpha1.AgentRun, s *state) (changed bool) {
 	st.UpdatedAt = &now
 	return true
 }
+
+// Refuse ends a run because of its spec, as all controllers leave it.
+func Refuse(run *v1alpha1.AgentRun) { set(run, fails("InvalidSpec", "spec.image: refused")) }
 
 // expire returns when a run is past its retention, or deletes it.
 func expire(ctx context.Context, c client.Client, run *v1alpha1.AgentRun) (ctrl.Result, error) {
