@@ -59,5 +59,9 @@ func (m machine) wasLeft() machine {
 }
 
 // believed reports whether the caller's copy of the owner suffices as the proof
-// that the end of the run is recorded.
-func (m machine) believed() bool { return m.ended && m.lately && !m.returned }
+// that the end of the run is recorded. A copy without the Ref of the Job is
+// late.
+func (m machine) believed() bool {
+	late := m.returned || m.adopted
+	return m.ended && m.lately && !late
+}

@@ -52,7 +52,7 @@ func (w *world) readOwner(r *simReplica) simAnswer {
 	o.lately = false
 	m := w.rules.machine(r.m)
 	believed := r.lately && !w.rules.undated
-	if believed && m.ended && !m.returned {
+	if believed && m.ended && !m.returned && !m.adopted {
 		w.wrong = needlessRead
 	}
 	r.agreed = o == r.copied
