@@ -192,8 +192,7 @@ const eventTime = 10 * time.Millisecond
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has
 // just ended is released before other runs begin: if this process is killed,
-// the next one reads each run whose Job is not released live, and repeats the
-// Event if the run failed.
+// the next one repeats the Event of each failed run whose Job is not released.
 func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	c.measured.Active(active(after) - active(before))
 	if after == nil {
