@@ -64,6 +64,7 @@
 //  4. Write the outcome. Until here the TTL is UnrecordedTTL, the Job's own TTL
 //     if that is longer, or none if UnrecordedTTL is zero.
 //  5. Read the owner live, because the outcome may be in memory only.
+//     Request.RecordedAt saves this read.
 //  6. Patch the final TTL.
 //
 // If a Job is there again that this process has seen deleted, or has a state

@@ -29,12 +29,17 @@ type Request struct {
 	// failed, is lost or is cancelled.
 	Done bool
 
-	// RecordedAt is when the status of Owner became final, or when it was
-	// written after that, as the stored status says. Nil means that it is not
-	// final, or that the time is not known. Within a minute of it, Step
-	// releases or deletes the Job without a call of Stored. Later it calls
+	// RecordedAt is when the stored status of Owner became final, or was
+	// written after that, by the controller's clock. UpdatedAt of package
+	// status is such a time. Take Done and RecordedAt from the status that was
+	// read, or that a write returned: if Done is in memory only, Step releases
+	// or deletes the Job of a run whose end is not stored. Nil means that the
+	// time is not known.
+	//
+	// Within a minute of it, Step releases or deletes the Job without a call of
+	// Stored, if Ref is set and the Job has not come back. Later it calls
 	// Stored, because the API server's store may have been restored from a
-	// backup.
+	// backup. Without Done it has no effect.
 	RecordedAt *metav1.Time
 
 	// Cancel stops the run: Step suspends its Job. With

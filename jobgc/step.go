@@ -226,8 +226,9 @@ func (c *call) recollect() {
 // API server's store takes longer.
 const recordedLately = time.Minute
 
-// isLately reports whether t is within recordedLately. A clock that differs
-// makes it older, or costs a read.
+// isLately reports whether t is within recordedLately. A time in the future, by
+// another clock, costs a read. A clock that is ahead moves the minute, and one
+// that is behind shortens it.
 func isLately(t *metav1.Time, now time.Time) bool {
 	if t.IsZero() {
 		return false

@@ -298,7 +298,7 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 // caller's copy suffices only with Request.RecordedAt.
 func (w *world) checkRecorded(r *simReplica) {
 	believed := r.lately && !w.rules.undated
-	if r.reads == 0 && !believed {
+	if r.reads == 0 && (!believed || w.rules.machine(r.m).adopted) {
 		w.wrong = unread
 	}
 }

@@ -111,8 +111,9 @@ const (
 const attemptTimeout = 2 * time.Minute
 
 // usualStart is how long after its creation a Job usually has started. The
-// whole seconds of a creation time make it up to one second less.
-const usualStart = 2 * time.Second
+// whole seconds of a creation time make it up to one second less. The Ref must
+// be recorded within two seconds.
+const usualStart = 1800 * time.Millisecond
 
 // passesLimit is how many attempts in a row, in 25 seconds, may fail for a
 // reason that usually passes. If a run is overtaken more often, there are two

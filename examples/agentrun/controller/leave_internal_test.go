@@ -84,20 +84,23 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 	tests := map[string]struct {
 		reason   string
 		phase    v1alpha1.Phase
-		pending  bool
+		pending  string // the run of an Event that is not written
 		since    time.Duration
 		released bool
 	}{
-		"NotWritten": {"A kill now would lose the Event if the Job were released.", v1alpha1.Failed, true, 0, false},
-		"Written":    {"A kill now would repeat the Event.", v1alpha1.Failed, false, 0, true},
-		"Refused":    {"The server may take no Event for hours.", v1alpha1.Failed, true, time.Second, true},
-		"Succeeded":  {"It has no Event.", v1alpha1.Succeeded, true, 0, true},
+		"NotWritten": {"A kill now would lose the Event if the Job were released.", v1alpha1.Failed, "nightly", 0, false},
+		"Slow":       {"The API server needs long for an Event.", v1alpha1.Failed, "nightly", time.Second, false},
+		"AnotherRun": {"No count tells whose Event it is.", v1alpha1.Failed, "weekly", 0, false},
+		"Written":    {"A kill now would repeat the Event.", v1alpha1.Failed, "", 0, true},
+		"Refused":    {"The server may take no Event for hours.", v1alpha1.Failed, "nightly", 2 * time.Second, true},
+		"Succeeded":  {"It has no Event.", v1alpha1.Succeeded, "weekly", 0, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(950 * time.Millisecond) // UpdatedAt has whole seconds
 				run := newEnded("nightly", tc.phase)
-				run.Status.UpdatedAt = new(metav1.Now())
+				run.Status.UpdatedAt = new(metav1.Now().Rfc3339Copy())
 				_, job := newStarted("nightly", nil)
 				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
 				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -110,14 +113,18 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 					return s.RoundTrip(r)
 				}), Options{})
 				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
-				if tc.pending {
-					c.recorder.Failure(run, errors.New("exit code 1"))
+				if tc.pending != "" {
+					c.recorder.Failure(newEnded(tc.pending, v1alpha1.Failed), errors.New("exit code 1"))
 				}
 				time.Sleep(tc.since)
-				after, _ := c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job
+				_, _ = c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job
 				assert.Equal(t, tc.released, requests > 0, tc.reason)
-				if !tc.released {
-					assert.Positive(t, after)
+				time.Sleep(10 * eventTime)
+				synctest.Wait()
+				if tc.released {
+					assert.Zero(t, c.queue.Len())
+				} else {
+					assert.Equal(t, 1, c.queue.Len(), "it is looked at again")
 				}
 				c.queue.ShutDown()
 			})

@@ -168,11 +168,14 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	return after, errors.Join(failed, err)
 }
 
-// eventWait is how long a Job that is to be released waits for Events at most.
-const eventWait = time.Second
+// eventWait is how long after the end of its run a Job that is to be released
+// waits for Events at most. The whole seconds of UpdatedAt make it up to one
+// second less.
+const eventWait = 2 * time.Second
 
-// isAnnouncing reports whether a run has just failed, and its Event may not be
-// written yet. Its Job is released after that: see unannounced.
+// isAnnouncing reports whether a run has just failed, and an Event, of this run
+// or of another, is not written yet. If the process is killed, the next one
+// repeats the Event of a run whose Job is not released: see unannounced.
 func (a *attempt) isAnnouncing() bool {
 	st := a.before.Status
 	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
@@ -183,9 +186,9 @@ func (a *attempt) isAnnouncing() bool {
 }
 
 // untilStart is how long to wait for the start of a Job that is new and has not
-// started, as far as the cache knows. It is zero for any other Job, and two
-// seconds after the creation: until the Ref is recorded, a Job that another
-// client deletes unfinished is created again.
+// started, as far as the cache knows. It is zero for any other Job, and when
+// the usual time is over: until the Ref is recorded, a Job that another client
+// deletes unfinished is created again.
 func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 	if f.State != jobgc.Active || !f.StartedAt.IsZero() {
 		return 0
@@ -199,8 +202,8 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 	run := a.run
 	done := run.Status.Phase.Terminal()
 	var recorded *metav1.Time
-	if done {
-		recorded = run.Status.UpdatedAt
+	if a.before.Status.Phase.Terminal() {
+		recorded = a.before.Status.UpdatedAt // as it was read, or written
 	}
 	return jobgc.Request{
 		Owner: run, Ref: run.Status.JobRef, Done: done, RecordedAt: recorded, Suspend: &run.Spec.Suspend,

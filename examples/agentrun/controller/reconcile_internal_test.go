@@ -80,6 +80,7 @@ func TestRecordDegraded_WritesNoOutage(t *testing.T) {
 // What has ended is final: jobgc may release its Job without a request for it.
 func TestRequest_SaysWhenTheEndOfARunWasRecorded(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
+	run.Status.UpdatedAt = new(metav1.Now()) // of the write that it runs
 	s := newServer(run)
 	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
 	setPhase(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())

@@ -23,11 +23,13 @@ func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
 		age   time.Duration // of the Job
 		start bool
 		want  v1alpha1.Phase // empty: nothing is written
+		after time.Duration
 	}{
-		"New":          {0, false, ""},
-		"Late":         {3 * time.Second, false, v1alpha1.Pending},
-		"Running":      {0, true, v1alpha1.Running},
-		"AnotherClock": {-time.Hour, false, v1alpha1.Pending},
+		"New":          {0, false, "", usualStart},
+		"Old":          {time.Second, false, "", usualStart - time.Second},
+		"Late":         {3 * time.Second, false, v1alpha1.Pending, 0},
+		"Running":      {0, true, v1alpha1.Running, 0},
+		"AnotherClock": {-time.Hour, false, v1alpha1.Pending, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -46,7 +48,7 @@ func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
 				st := s.runs[run.Name].Status
 				assert.Equal(t, c.want, st.Phase)
 				if c.want == "" {
-					assert.Equal(t, usualStart, after)
+					assert.Equal(t, c.after, after)
 					assert.Zero(t, s.writes[run.Name])
 					return
 				}
