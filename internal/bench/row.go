@@ -60,7 +60,7 @@ func (m Measure) figures(all []numbers) (out []Figure) {
 }
 
 // rows returns the rows of the measure: one for each unit and peer. There is
-// one for the library's number if there is no peer, or a gate on that number. A
+// one for the library's number without a peer, or a gate on that number. A
 // gate without a row is an error.
 func (m Measure) rows(all []numbers) (rows []Row, err error) {
 	gates := map[[2]string]string{}
@@ -107,7 +107,7 @@ func (m Measure) rows(all []numbers) (rows []Row, err error) {
 
 // ratio returns the ratio of the medians. Of a time it is the median of the
 // ratios of each round, because the speed of the machine changes between
-// rounds. A ratio to nothing is infinite, except that of nothing.
+// rounds. A ratio to zero is infinite, and a ratio of zero is zero.
 func (n numbers) ratio(peer int) float64 {
 	ours, theirs := median(n.of[0]), median(n.of[peer])
 	switch {

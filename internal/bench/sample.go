@@ -60,8 +60,8 @@ func (m Measure) run(rounds int) ([]numbers, error) {
 	return append(nanos, exact...), err
 }
 
-// alternate lets the subjects take turns. Each turn returns the numbers of all
-// units.
+// alternate measures one subject after the other, round by round. Each
+// measurement returns the numbers of all units.
 func (m Measure) alternate(
 	units []Count, rounds int, turn func(Subject) ([]float64, error),
 ) (all []numbers, err error) {

@@ -84,7 +84,7 @@ type search[S comparable, E any] struct {
 	model  Model[S, E]
 	seed   maphash.Seed
 	seen   map[uint64]bool
-	rests  map[uint64]bool // calm states from which the calm ends right
+	rests  map[uint64]bool // calm states with a right end
 	path   []frame[E]
 	todo   []step[S, E] // what was not followed yet, of all states of the path
 	report Report

@@ -59,7 +59,7 @@ func end(p *rig.Process, by func() error) (cost, error) {
 
 // now returns the CPU time of a running process, over its threads, and its
 // memory. The highest memory of wait4(2) is not usable, because it includes
-// that of the parent at the start.
+// the memory of the parent at the start.
 func now(p *rig.Process) (used cost, err error) {
 	threads, err := procfs.AllThreads(p.PID())
 	if err != nil {

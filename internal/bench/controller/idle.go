@@ -23,7 +23,7 @@ import (
 const watched = time.Minute
 
 // rest is the cost of an idle controller. The CPU time and the requests are
-// those of the time that it is watched.
+// counted while it is watched.
 type rest struct {
 	cost
 

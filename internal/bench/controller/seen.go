@@ -37,7 +37,7 @@ func (w *world) ended(
 	err = within(ctx, pause, limit, func() (bool, error) {
 		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
-			return false, nil //nolint:nilerr // the API server is killed meanwhile
+			return false, nil //nolint:nilerr // the API server is killed in that time
 		}
 		all = list.Items
 		return terminal(all) >= n, nil

@@ -117,7 +117,7 @@ type hands struct {
 	killed time.Time // the time of the last kill
 }
 
-// start starts a controller, or two of which the first becomes the leader.
+// start starts a controller, or two. The first becomes the leader.
 func (h *hands) start(ctx context.Context, elect bool) error {
 	if err := h.one(ctx, elect); err != nil || !elect {
 		return err

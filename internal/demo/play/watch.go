@@ -18,7 +18,7 @@ import (
 
 // Watch calls change with each version of the stage's runs, Jobs and Events
 // until ctx ends, also concurrently. It returns when change was called for
-// all that exist. The returned function waits for the last call.
+// each existing object. The returned function waits for the last call.
 func (on *Stage) Watch(ctx context.Context, change func(was, is any)) (ended func(), err error) {
 	jobs, events := on.Kube.BatchV1().Jobs(on.Namespace), on.Kube.CoreV1().Events(on.Namespace)
 	var watching sync.WaitGroup

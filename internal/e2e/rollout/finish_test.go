@@ -16,7 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// inGit is the Deployment web as a repository has it: with these variables, and
+// inGit is the Deployment web as in a repository: with these variables, and
 // without replicas.
 func inGit(variables ...string) *appsv1.Deployment {
 	d := web("web:1")

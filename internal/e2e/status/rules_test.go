@@ -86,7 +86,7 @@ func requestsOf(t *testing.T, kind string) (refused, accepted map[string]request
 	return file.Refused, file.Accepted, file.Accepted["TheSameAgain"]
 }
 
-// TestRulesRefuseEveryBreach: whoever writes, and however.
+// TestRulesRefuseEveryBreach: the API server holds each client to them.
 //
 //req:shows S3
 func TestRulesRefuseEveryBreach(t *testing.T) {

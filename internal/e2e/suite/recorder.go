@@ -145,8 +145,7 @@ func (r *Recorder) Run(uid types.UID) Seen {
 	return *r.run(uid)
 }
 
-// Count returns the number of runs, of those that have ended, and of those that
-// have a Job.
+// Count returns the numbers of all runs, of ended runs, and of runs with a Job.
 func (r *Recorder) Count() (runs, ended, withJob int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -88,8 +88,8 @@ func (c *comparison) lost() panel {
 	return p
 }
 
-// price has the costs of the first load, as ratios to those of the careful
-// controller.
+// price has the costs of the first load, as ratios to the costs of the
+// careful controller.
 func (c *comparison) price() panel {
 	p := panel{
 		title:  "Cost if nothing fails; careful is 1",
