@@ -7,7 +7,9 @@
 package newest_test
 
 import (
-	_ "github.com/stretchr/testify/require"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	clientevents "k8s.io/client-go/tools/events"
 
@@ -38,3 +40,6 @@ var (
 	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
 	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
 )
+
+// The unit tests of the packages use it.
+var _ require.TestingT = (*testing.T)(nil)
