@@ -218,8 +218,15 @@ func TestStep_DeletesACancelledJobWithoutARef(t *testing.T) {
 	step()
 	assert.Zero(t, deleted, "the cancellation is not recorded")
 	s.stored.done = true
+	s.stored.recordedAt = &metav1.Time{Time: time.Now()}
+	s.edit = func(req *jobgc.Request) {
+		recorded(req)
+		req.Cancel = true
+	}
+	reads := s.reads
 	assert.Equal(t, jobgc.Cancelled, step().State)
 	assert.Equal(t, 1, deleted)
+	assert.Equal(t, 1, s.reads-reads, "a copy without a Ref may be late")
 }
 
 // TestStep_ResumesNothingForAnOldOwnerBeforeTheFirstRef: another replica knows
