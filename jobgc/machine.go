@@ -26,7 +26,7 @@ type machine struct {
 	nowhere  bool     // the namespace of the Job is not known before it is built
 	young    bool     // the Ref is so new that the cache may not have its Job
 	barred   bool     // the owner has Jobs of another origin, and no Request.Name
-	lately   bool     // the caller's copy of the owner was written a moment ago: Request.RecordedAt
+	recent   bool     // the caller's copy of the owner was written a moment ago: Request.RecordedAt
 	cached   jobFacts // what the cache has under the name of the Job
 
 	// before is the memory from before the call looked for the Job. If it has

@@ -63,5 +63,5 @@ func (m machine) wasLeft() machine {
 // late.
 func (m machine) believed() bool {
 	late := m.returned || m.adopted
-	return m.ended && m.lately && !late
+	return m.ended && m.recent && !late
 }

@@ -30,8 +30,8 @@ type run struct {
 	cancel  bool
 	suspend *bool
 	ref     *Ref
-	phase   string // empty, or how it ended: an Outcome, lost or cancelled
-	ended   *metav1.Time
+	phase   string       // empty, or how it ended: an Outcome, lost or cancelled
+	ended   *metav1.Time // when the phase was written
 }
 
 const (

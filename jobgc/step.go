@@ -218,7 +218,7 @@ func (c *call) recollect() {
 	if c.g.cached == nil {
 		c.machine.memory.eventOver = true // no event comes
 	}
-	c.machine.lately = isLately(c.req.RecordedAt, c.g.now())
+	c.machine.recent = isRecent(c.req.RecordedAt, c.g.now())
 }
 
 // recordedLately is how long after the end of a run was recorded the caller's
@@ -226,10 +226,10 @@ func (c *call) recollect() {
 // API server's store takes longer.
 const recordedLately = time.Minute
 
-// isLately reports whether t is within recordedLately. A time in the future, by
+// isRecent reports whether t is within recordedLately. A time in the future, by
 // another clock, costs a read. A clock that is ahead moves the minute, and one
 // that is behind shortens it.
-func isLately(t *metav1.Time, now time.Time) bool {
+func isRecent(t *metav1.Time, now time.Time) bool {
 	if t.IsZero() {
 		return false
 	}

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestIsLately_IsWithinAMinute: to restore the API server's store takes longer,
+// TestIsRecent_IsWithinAMinute: to restore the API server's store takes longer,
 // so what was recorded in that time is stored.
-func TestIsLately_IsWithinAMinute(t *testing.T) {
+func TestIsRecent_IsWithinAMinute(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(d)} }
 	cases := map[string]struct {
@@ -30,7 +30,7 @@ func TestIsLately_IsWithinAMinute(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, tc.want, isLately(tc.recorded, now))
+			assert.Equal(t, tc.want, isRecent(tc.recorded, now))
 		})
 	}
 }

@@ -70,15 +70,15 @@ func (w *world) begin(i int, cached, heard int8) {
 		r.copied = simOwner{}
 		return
 	}
-	r.lately = r.copied.lately
-	r.copied.lately = false
+	r.recent = r.copied.recent
+	r.copied.recent = false
 	r.stale = r.ownerAt != w.ownersN
 	o := r.copied
 	if o.job == 0 && w.rules.named {
 		r.places[o.uid].known = true
 	}
 	shown := w.cached(r, o.uid, cached)
-	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, r.lately})
+	r.m = w.rules.begin(beginning{o, shown, w.remembers(r, o.job), w.young, r.recent})
 	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)
@@ -210,7 +210,7 @@ func (w *world) idle(r *simReplica) {
 	r.calls = false
 	r.m = 0
 	r.copied = simOwner{}
-	r.lately = false
+	r.recent = false
 	r.stale = false
 	r.over = false
 	r.builds = 0

@@ -297,7 +297,7 @@ func (w *world) checkShown(r *simReplica, read jobFacts) {
 // checkRecorded holds the release or the deletion of a Job to its rule: the
 // caller's copy suffices only with Request.RecordedAt.
 func (w *world) checkRecorded(r *simReplica) {
-	believed := r.lately && !w.rules.undated
+	believed := r.recent && !w.rules.undated
 	if r.reads == 0 && (!believed || w.rules.machine(r.m).adopted) {
 		w.wrong = unread
 	}

@@ -110,7 +110,7 @@ type simOwner struct {
 	deleting bool // a finalizer keeps it
 	suspend  asked
 	ending   ending
-	lately   bool // its end was recorded within the last minute
+	recent   bool // its end was recorded within the last minute
 }
 
 func (o simOwner) record() record {
@@ -167,7 +167,7 @@ type simReplica struct {
 	m      machineNumber
 	copied simOwner // the caller's copy
 	status simOwner // to write
-	lately bool     // the caller's copy was recorded within the last minute
+	recent bool     // the caller's copy was recorded within the last minute
 	stale  bool     // the owner has changed since the caller's copy
 	over   bool     // the name of its Job was freed after the owner was read
 

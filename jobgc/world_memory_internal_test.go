@@ -181,7 +181,7 @@ func (r *rules) fate(p pastNumber) fate { return r.pasts.values[p].fate }
 // forgetTimes makes each recorded end older than a minute.
 func (w *world) forgetTimes() {
 	for i := range w.owners {
-		w.owners[i].lately = false
+		w.owners[i].recent = false
 	}
 }
 

@@ -49,9 +49,9 @@ func (w *world) answerOf(i, owner int8) simAnswer {
 func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
-	o.lately = false
+	o.recent = false
 	m := w.rules.machine(r.m)
-	believed := r.lately && !w.rules.undated
+	believed := r.recent && !w.rules.undated
 	if believed && m.ended && !m.returned && !m.adopted {
 		w.wrong = needlessRead
 	}
@@ -187,7 +187,7 @@ func (w *world) commit(r *simReplica) {
 	}
 	before := w.owner()
 	after := r.status
-	after.lately = after.ending != unended
+	after.recent = after.ending != unended
 	job := w.jobs[after.job]
 	if before.ending == unended && after.ending == succeeded && !job.ended {
 		w.wrong = wrongOutcome

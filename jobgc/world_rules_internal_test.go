@@ -88,7 +88,7 @@ type beginning struct {
 	cached simAnswer
 	memory memoryNumber
 	young  bool // the Ref
-	lately bool // the owner was recorded
+	recent bool // the owner was recorded
 }
 
 // rules are what does not change in a search, and what it has computed.
@@ -159,7 +159,7 @@ func (r *rules) begun(b beginning) machineNumber {
 		nowhere:  o.job == 0 && r.nowhere,
 		barred:   o.job == 0 && r.barred,
 		young:    o.job != 0 && b.young,
-		lately:   b.lately && !r.undated,
+		recent:   b.recent && !r.undated,
 		cached:   r.facts(b.cached),
 		stage:    stageFind,
 	}
