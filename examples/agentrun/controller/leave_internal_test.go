@@ -119,7 +119,7 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 				time.Sleep(tc.since)
 				_, _ = c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job
 				assert.Equal(t, tc.released, requests > 0, tc.reason)
-				time.Sleep(10 * eventTime)
+				time.Sleep(eventPoll)
 				synctest.Wait()
 				if tc.released {
 					assert.Zero(t, c.queue.Len())

@@ -157,8 +157,8 @@ func (a *attempt) confirmNoPods(ctx context.Context) (bool, error) {
 func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	if a.hasJob(a.key()) {
 		if a.isAnnouncing() {
-			a.queue.AddFirst(a.key(), 10*eventTime)
-			return 10 * eventTime, nil
+			a.queue.AddFirst(a.key(), eventPoll)
+			return eventPoll, nil
 		}
 		ref, found, failed := a.scope.guard.Step(ctx, a.request(ctx))
 		a.run.Status.JobRef = ref
@@ -168,10 +168,15 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	return after, errors.Join(failed, err)
 }
 
-// eventWait is how long after the end of its run a Job that is to be released
-// waits for Events at most. The whole seconds of UpdatedAt make it up to one
-// second less.
-const eventWait = 2 * time.Second
+const (
+	// eventWait is how long after the end of its run a Job that is to be
+	// released waits for Events at most. The whole seconds of UpdatedAt make it
+	// up to one second less.
+	eventWait = 2 * time.Second
+
+	// eventPoll is how often the Job is looked at in that time.
+	eventPoll = 100 * time.Millisecond
+)
 
 // isAnnouncing reports whether a run has just failed, and an Event, of this run
 // or of another, is not written yet. If the process is killed, the next one
