@@ -1,8 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command events compares package events with client-go's two recorders, and
-// its redactor with a regular expression.
+// Command events compares package events with client-go's two recorders.
 package main
 
 import (
@@ -16,7 +15,6 @@ func main() {
 		Package: "events",
 		Peers: []bench.Peer{
 			{Name: toolsRecord + ", " + toolsEvents, Module: "k8s.io/client-go"},
-			{Name: oneRegexp, Module: "std"},
 			{Name: oneNamespace + ", " + tenth, Module: "github.com/proompteng/controllerkit"},
 		},
 		Measures: func(t *testing.T) ([]bench.Measure, error) {

@@ -15,19 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The API groups of Events.
-const (
-	newGroup  = "events.k8s.io"
-	coreGroup = ""
-)
-
 // patience limits each wait. An Event that comes later counts as lost: the
 // measure ends and reports it.
 const patience = time.Minute
 
-// answer is the API server's answer to a write of an Event about an object of a
-// namespace.
-type answer func(ctx context.Context, group, namespace string) error
+// answer is the API server's answer to a write.
+type answer func() error
 
 // store is an API server for Events. It counts the writes, and accepts or
 // refuses them as answer says.
@@ -48,8 +41,8 @@ func newStore() *store {
 	return s
 }
 
-func (s *store) create(ctx context.Context, group string, about corev1.ObjectReference) error {
-	return s.write(ctx, group, about.Namespace, func() {
+func (s *store) create(about corev1.ObjectReference) error {
+	return s.write(func() {
 		s.creates++
 		if s.objects != nil {
 			s.objects[about.Name] = struct{}{}
@@ -57,17 +50,15 @@ func (s *store) create(ctx context.Context, group string, about corev1.ObjectRef
 	})
 }
 
-func (s *store) patch(ctx context.Context, group string) error {
-	return s.write(ctx, group, "", func() { s.patches++ })
-}
+func (s *store) patch() error { return s.write(func() { s.patches++ }) }
 
-func (s *store) write(ctx context.Context, group, namespace string, apply func()) error {
+func (s *store) write(apply func()) error {
 	if s.answer != nil {
 		s.mu.Lock()
 		s.inFlight++
 		s.most = max(s.most, s.inFlight)
 		s.mu.Unlock()
-		err := s.answer(ctx, group, namespace)
+		err := s.answer()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inFlight--
@@ -126,27 +117,27 @@ type (
 )
 
 func (c ourEvents) Create(
-	ctx context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
+	_ context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
 ) (*eventsv1.Event, error) {
-	return ev, c.create(ctx, newGroup, ev.Regarding)
+	return ev, c.create(ev.Regarding)
 }
 
 func (c ourEvents) Patch(
-	ctx context.Context, _ string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
+	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
 ) (*eventsv1.Event, error) {
-	return new(eventsv1.Event), c.patch(ctx, newGroup)
+	return new(eventsv1.Event), c.patch()
 }
 
 func (c ourCore) Create(
-	ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions,
+	_ context.Context, ev *corev1.Event, _ metav1.CreateOptions,
 ) (*corev1.Event, error) {
-	return ev, c.create(ctx, coreGroup, ev.InvolvedObject)
+	return ev, c.create(ev.InvolvedObject)
 }
 
 func (c ourCore) Patch(
-	ctx context.Context, _ string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
+	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
 ) (*corev1.Event, error) {
-	return new(corev1.Event), c.patch(ctx, coreGroup)
+	return new(corev1.Event), c.patch()
 }
 
 // recordSink and eventsSink are the sinks for client-go's tools/record and
@@ -157,25 +148,21 @@ type (
 )
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
-	ctx := context.Background() //nolint:forbidigo // its sinks take no context
-	return ev, s.create(ctx, coreGroup, ev.InvolvedObject)
+	return ev, s.create(ev.InvolvedObject)
 }
 
-func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) {
-	ctx := context.Background() //nolint:forbidigo // likewise
-	return ev, s.patch(ctx, coreGroup)
-}
+func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch() }
 
 func (s recordSink) Patch(ev *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Update(ev) }
 
-func (s eventsSink) Create(ctx context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.create(ctx, newGroup, ev.Regarding)
+func (s eventsSink) Create(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
+	return ev, s.create(ev.Regarding)
 }
 
-func (s eventsSink) Update(ctx context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.patch(ctx, newGroup)
+func (s eventsSink) Update(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
+	return ev, s.patch()
 }
 
-func (s eventsSink) Patch(ctx context.Context, ev *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
-	return s.Update(ctx, ev)
+func (s eventsSink) Patch(_ context.Context, ev *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	return ev, s.patch()
 }

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,53 +56,30 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 // pass waits in virtual time.
 func pass(d time.Duration) { <-time.After(d) }
 
-// storm lets each of n objects fail every period, rounds times. The API server
-// answers immediately and no queue overflows, so all pauses are the recorder's.
-// The resourceVersion changes if the controller writes the objects' status.
-func storm(n, rounds int, period time.Duration, moves bool) func(func(*corev1.ConfigMap, string)) int {
+// storm lets an object fail every period. The API server answers immediately
+// and no queue overflows, so all pauses are the recorder's. The resourceVersion
+// changes, because the controller writes the object's status.
+func storm(rounds int, period time.Duration) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
-		all := objects(n)
+		o := object("run-0")
 		for round := range rounds {
-			for i, o := range all {
-				if moves {
-					o.ResourceVersion = strconv.Itoa(round)
-				}
-				fail(o, note)
-				if i%batch == batch-1 {
-					synctest.Wait()
-				}
-			}
+			o.ResourceVersion = strconv.Itoa(round)
+			fail(o, note)
 			pass(period)
 		}
-		return n
+		return 1
 	}
 }
 
 // burst lets n objects fail, with a pause in between.
 func burst(n int, pause time.Duration) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
-		for _, o := range objects(n) {
-			fail(o, note)
+		for i := range n {
+			fail(object("run-"+strconv.Itoa(i)), note)
 			if pause > 0 {
 				pass(pause)
 			}
 		}
 		return n
-	}
-}
-
-// badNamespace is a namespace without an answer.
-const badNamespace = "bad"
-
-// beside makes n objects of badNamespace fail, and then as many objects of
-// another namespace.
-func beside(n int) func(func(*corev1.ConfigMap, string)) int {
-	return func(fail func(*corev1.ConfigMap, string)) int {
-		for i := range n {
-			o := object("bad-" + strconv.Itoa(i))
-			o.Namespace = badNamespace
-			fail(o, note)
-		}
-		return burst(n, 0)(fail)
 	}
 }

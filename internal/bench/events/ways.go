@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/go-logr/logr"
 
@@ -107,12 +106,4 @@ func object(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ci", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "4711",
 	}}
-}
-
-func objects(n int) []*corev1.ConfigMap {
-	out := make([]*corev1.ConfigMap, n)
-	for i := range out {
-		out[i] = object("run-" + strconv.Itoa(i))
-	}
-	return out
 }
