@@ -172,7 +172,7 @@ stability: ## Repeat make race and make e2e until 20 (N=n) runs of each in a row
 	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)
 
 .PHONY: dashboards
-dashboards: ## Check the dashboard with Grafana's types, and its queries and alerts on a real Prometheus
+dashboards: ## Check the dashboard with Grafana's types, and its queries and alerts with the code of Prometheus
 	cd internal/e2e && go test -count=1 ./dashboards ./prometheus
 
 .PHONY: fuzz

@@ -1,8 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observability_test checks the example on a real Prometheus and an
-// OTLP receiver.
+// Package observability_test checks the example on an OTLP receiver.
 //
 // Only this suite proves that its metrics, its exports and its logs match one
 // another.

@@ -5,38 +5,37 @@ package observability_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"regexp"
 	"testing"
-	"time"
 
-	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
-	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// TestThePackUnderLoad: a real Prometheus scrapes the example while the samples
-// run, one of which waits for its Secret and fails. A failed reconcile has an
-// exemplar, a log line and a span with the same trace. Each metric is exported
-// by OTLP too. Suite prometheus has the queries of the dashboard and the rules.
+// TestThePackUnderLoad: of the samples that run, one waits for its Secret and
+// fails. A failed reconcile has an exemplar, a log line and a span with the
+// same trace. Each metric is exported by OTLP too. Suite prometheus has the
+// queries of the dashboard and the rules.
 //
 //req:shows O2 O4
 func TestThePackUnderLoad(t *testing.T) {
 	collector := newReceiver(t)
 	stage, p := start(t, endpoint(collector.url, sendTraces, sendMetrics)...)
-	prometheus := promtest.Start(t, promtest.Job{Name: "agentrun", URL: p.URL})
 	samples, err := play.Load()
 	require.NoError(t, err)
 	for _, s := range samples {
 		require.NoError(t, s.Create(t.Context(), stage))
 	}
 
-	t.Run("ExemplarLogLineAndSpanNameOneTrace", func(t *testing.T) { oneTrace(t, prometheus, p, collector) })
+	t.Run("ExemplarLogLineAndSpanNameOneTrace", func(t *testing.T) { oneTrace(t, p, collector) })
 	t.Run("MetricsAreSentToo", func(t *testing.T) {
 		for _, i := range catalog.Instruments().All() {
 			suite.Eventually(t, i.Name+" was received", func(context.Context) bool { return collector.seen().metrics[i.Name] })
@@ -47,14 +46,18 @@ func TestThePackUnderLoad(t *testing.T) {
 
 // oneTrace finds an exemplar of a failed reconcile. Its trace must have a log
 // line and a span.
-func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collector *receiver) {
+func oneTrace(t *testing.T, p *rig.Process, collector *receiver) {
 	t.Helper()
-	const selector = `controller_reconcile_duration_seconds_bucket{result=~"error|terminal_error"}`
-	var found []promv1.ExemplarQueryResult
-	suite.Eventually(t, "there is an exemplar of a failed reconcile", func(ctx context.Context) bool {
-		var err error
-		found, err = prometheus.API.QueryExemplars(ctx, selector, time.Now().Add(-time.Minute), time.Now())
-		return err == nil && len(found) > 0
+	pattern := regexp.MustCompile(`(?m)^controller_reconcile_duration_seconds_bucket\{.*result="(error|terminal_error)".* # \{span_id="(.*)",trace_id="(.*)"\}`)
+	var exemplar []string
+	var span *spanpb.Span
+	suite.Eventually(t, "an exemplar of a failed reconcile was seen, and its span", func(ctx context.Context) bool {
+		exemplar = pattern.FindStringSubmatch(openMetrics(ctx, t, p))
+		if exemplar == nil {
+			return false
+		}
+		span = collector.seen().spans[exemplar[3]]
+		return span != nil
 	})
 	lines, ids := map[string]line{}, map[string]bool{} // of failed reconciles
 	for _, l := range logLines(t, p) {
@@ -63,33 +66,37 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 		}
 	}
 	assert.Len(t, ids, len(lines), "each reconcile has a separate ID")
-	for _, series := range found {
-		for _, exemplar := range series.Exemplars {
-			trace := string(exemplar.Labels["trace_id"])
-			line, ok := lines[trace]
-			require.True(t, ok, "the trace %s of an exemplar is in no log line", trace)
-			assert.Equal(t, string(series.SeriesLabels["result"]), line.Result)
-			assert.Equal(t, string(exemplar.Labels["span_id"]), line.Span)
-			assert.Equal(t, identity{"agentrun", "agents.controllerkit.dev", "AgentRun"}, line.identity, "as controller-runtime names them")
-			assert.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, line.ReconcileID)
+	line, ok := lines[exemplar[3]]
+	require.True(t, ok, "the trace %s of an exemplar is in no log line", exemplar[3])
+	assert.Equal(t, exemplar[1], line.Result)
+	assert.Equal(t, exemplar[2], line.Span)
+	assert.Equal(t, identity{"agentrun", "agents.controllerkit.dev", "AgentRun"}, line.identity, "as controller-runtime names them")
+	assert.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, line.ReconcileID)
 
-			var span *spanpb.Span
-			suite.Eventually(t, "the span of the trace was received", func(context.Context) bool {
-				span = collector.seen().spans[trace]
-				return span != nil
-			})
-			attributes := texts(span.GetAttributes())
-			assert.Equal(t, "reconcile AgentRun", span.GetName())
-			assert.Equal(t, spanpb.Status_STATUS_CODE_ERROR, span.GetStatus().GetCode())
-			assert.Equal(t, line.Result, span.GetStatus().GetMessage())
-			require.Len(t, span.GetEvents(), 1)
-			assert.Equal(t, line.Err, texts(span.GetEvents()[0].GetAttributes())["exception.message"])
-			assert.Equal(t, line.Result, attributes["result"])
-			assert.Equal(t, "MissingSecret", attributes["error.type"])
-			assert.Equal(t, line.Name, attributes["agentrun.name"])
-			assert.Equal(t, line.Namespace, attributes["k8s.namespace.name"])
-		}
-	}
+	attributes := texts(span.GetAttributes())
+	assert.Equal(t, "reconcile AgentRun", span.GetName())
+	assert.Equal(t, spanpb.Status_STATUS_CODE_ERROR, span.GetStatus().GetCode())
+	assert.Equal(t, line.Result, span.GetStatus().GetMessage())
+	require.Len(t, span.GetEvents(), 1)
+	assert.Equal(t, line.Err, texts(span.GetEvents()[0].GetAttributes())["exception.message"])
+	assert.Equal(t, line.Result, attributes["result"])
+	assert.Equal(t, "MissingSecret", attributes["error.type"])
+	assert.Equal(t, line.Name, attributes["agentrun.name"])
+	assert.Equal(t, line.Namespace, attributes["k8s.namespace.name"])
+}
+
+// openMetrics returns the page that has exemplars.
+func openMetrics(ctx context.Context, t *testing.T, p *rig.Process) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"/metrics", http.NoBody)
+	require.NoError(t, err)
+	req.Header.Set("Accept", "application/openmetrics-text")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(page)
 }
 
 // line is a line of the controller's log.

@@ -5,8 +5,11 @@ package prometheus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,58 +19,212 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/proompteng/controllerkit/internal/e2e/promtest"
+	"sigs.k8s.io/yaml"
+
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// window is the range of the rates, twenty scrapes.
-const window = 10 * time.Second
-
-// TestEveryQueryAnswers: a real Prometheus scrapes a controller under load.
-// Every query of the dashboard, of the rules and of the runbooks has finite
-// values, from fixed buckets and from native histograms alone.
+// TestEveryQueryAnswers: every expression of the dashboard, the rules, the
+// recording rules and the runbooks has finite values and no warning, from fixed
+// buckets and from native histograms alone. A Prometheus that converts the
+// fixed buckets that it scrapes to native histograms has the same values.
 //
 //req:shows O3
 func TestEveryQueryAnswers(t *testing.T) {
-	for name, o := range map[string]prom.Options{
-		"fixed buckets":     {Exemplars: true},
-		"native histograms": {NativeHistograms: true},
+	expressions := everyExpression(t)
+	for name, tc := range map[string]struct {
+		options prom.Options
+		accept  string
+	}{
+		"fixed buckets":     {prom.Options{Exemplars: true}, "application/openmetrics-text;version=1.0.0"},
+		"native histograms": {prom.Options{NativeHistograms: true}, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			web := httptest.NewServer(underLoad(t, o))
-			defer web.Close()
-			server := promtest.Start(t, promtest.Job{
-				Name:   "agentrun",
-				URL:    web.URL,
-				Labels: map[string]string{"namespace": "agents", "cluster": "east"},
-				Native: o.NativeHistograms,
-			})
-			queries := newPack(t).Queries()
-			require.Greater(t, len(queries), 50)
-			require.EventuallyWithT(t, func(c *assert.CollectT) { // in one pass
-				for _, q := range queries {
-					_, err := server.Values(t.Context(), q.Instant(window))
-					assert.NoError(c, err, q.Source)
-				}
-				// Without the comparison that hides healthy series, each has
-				// values, except the query for lost labels.
-				for source, query := range runbookQueries(t) {
-					expr := strings.TrimSuffix(query, " > 0")
-					samples, err := server.Query(t.Context(), expr)
-					require.NoError(c, err, source)
-					lost := strings.Contains(expr, "otel_metric_overflow")
-					assert.Equal(c, lost, len(samples) == 0, "%s: %s", source, expr)
-				}
-			}, 2*time.Minute, time.Second)
-			buckets, err := server.Query(t.Context(), `{__name__=~"controller_.+_bucket"}`)
+			now := time.Now()
+			plain := newServer(textparse.ParserOptions{})
+			converts := newServer(textparse.ParserOptions{ConvertClassicHistogramsToNHCB: true})
+			endpoint, use := everyInstrument(t, tc.options)
+			for n := range 40 {
+				use(n)
+				now = now.Add(30 * time.Second)
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+				request.Header.Set("Accept", tc.accept)
+				page := httptest.NewRecorder()
+				endpoint.ServeHTTP(page, request)
+				plain.read(t, page, now)
+				converts.read(t, page, now)
+			}
+			buckets, err := converts.query(t.Context(), `{__name__=~"controller_.+_(bucket|sum|count)"}`, now)
 			require.NoError(t, err)
-			assert.Equal(t, o.NativeHistograms, len(buckets) == 0, "fixed buckets")
+			assert.Empty(t, buckets, "all are converted")
+			for source, expr := range expressions {
+				values := answers(t, plain, source, expr, now)
+				same := answers(t, converts, source, expr, now)
+				if strings.Contains(expr, "histogram_") {
+					assert.InDeltaMapValues(t, values, same, 1e-9, "%s: %s", source, expr)
+				}
+			}
 		})
 	}
+}
+
+// answers returns the values of an expression, which must be finite. Only the
+// query for lost labels has none.
+func answers(t *testing.T, s *server, source, expr string, at time.Time) map[string]float64 {
+	t.Helper()
+	values, err := s.query(t.Context(), expr, at)
+	require.NoError(t, err, "%s: %s", source, expr)
+	lost := strings.Contains(expr, "otel_metric_overflow") && !strings.HasSuffix(expr, "vector(0)")
+	assert.Equal(t, lost, len(values) == 0, "%s: %s", source, expr)
+	for of, value := range values {
+		assert.False(t, math.IsNaN(value) || math.IsInf(value, 0), "%s: %s is %v", source, of, value)
+	}
+	return values
+}
+
+// server is a Prometheus that this test hands its scrapes. Prometheus' own code
+// parses the pages and evaluates the expressions. Debian's Prometheus is too
+// old to convert histograms.
+type server struct {
+	engine  *promql.Engine
+	options textparse.ParserOptions
+	series  map[string]*promql.Series
+}
+
+func newServer(o textparse.ParserOptions) *server {
+	return &server{
+		engine:  promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})}),
+		options: o,
+		series:  map[string]*promql.Series{},
+	}
+}
+
+// read stores a page.
+func (s *server) read(t *testing.T, page *httptest.ResponseRecorder, at time.Time) {
+	t.Helper()
+	lines, err := textparse.New(page.Body.Bytes(), page.Header().Get("Content-Type"), nil, s.options)
+	require.NoError(t, err)
+	for {
+		entry, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		if entry != textparse.EntrySeries && entry != textparse.EntryHistogram {
+			continue
+		}
+		var of labels.Labels
+		lines.Labels(&of)
+		series := s.of(of)
+		if entry == textparse.EntrySeries {
+			_, _, value := lines.Series()
+			series.Floats = append(series.Floats, promql.FPoint{T: at.UnixMilli(), F: value})
+			continue
+		}
+		_, _, h, f := lines.Histogram()
+		if h != nil {
+			f = h.ToFloat(nil)
+		}
+		series.Histograms = append(series.Histograms, promql.HPoint{T: at.UnixMilli(), H: f.Copy()}) // the parser uses f again
+	}
+	up := s.of(labels.FromStrings("__name__", "up"))
+	up.Floats = append(up.Floats, promql.FPoint{T: at.UnixMilli(), F: 1})
+}
+
+// of returns the series with these labels and those of the target.
+func (s *server) of(of labels.Labels) *promql.Series {
+	all := labels.NewBuilder(of).Set("cluster", "east").Set("namespace", "agents").Set("job", "agentrun").Set("instance", "10.0.0.1:8080")
+	id := all.Labels().String()
+	if s.series[id] == nil {
+		s.series[id] = &promql.Series{Metric: all.Labels()}
+	}
+	return s.series[id]
+}
+
+// Querier is for the engine.
+func (s *server) Querier(int64, int64) (storage.Querier, error) {
+	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+		found := new(selected)
+		for _, series := range s.series {
+			if labels.Selector(matchers).Matches(series.Metric) {
+				found.all = append(found.all, promql.NewStorageSeries(*series))
+			}
+		}
+		return found
+	}}, nil
+}
+
+// selected are the series that an expression selects.
+type selected struct {
+	all  []storage.Series
+	next int
+}
+
+func (s *selected) Next() bool {
+	s.next++
+	return s.next <= len(s.all)
+}
+
+func (s *selected) At() storage.Series                { return s.all[s.next-1] }
+func (s *selected) Err() error                        { return nil }
+func (s *selected) Warnings() annotations.Annotations { return nil }
+
+// query evaluates an expression. The values are by labels. A warning is an
+// error.
+func (s *server) query(ctx context.Context, expr string, at time.Time) (map[string]float64, error) {
+	q, err := s.engine.NewInstantQuery(ctx, s, nil, expr, at)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	answer := q.Exec(ctx)
+	samples, err := answer.Vector()
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for _, s := range samples {
+		if s.H != nil {
+			return nil, errors.New("the value is a histogram: " + s.Metric.String())
+		}
+		values[s.Metric.String()] = s.F
+	}
+	return values, errors.Join(answer.Warnings.AsErrors()...)
+}
+
+// everyExpression has the expressions by their users. The series that a
+// recording rule names by a suffix of fixed buckets has no other form. The
+// comparison that hides healthy series is left out.
+func everyExpression(t *testing.T) map[string]string {
+	t.Helper()
+	p := withOldNames(t)
+	all := map[string]string{}
+	for n, q := range p.Queries() {
+		all[fmt.Sprintf("%s, query %d", q.Source, n)] = q.Instant(5 * time.Minute)
+	}
+	require.Greater(t, len(all), 50)
+	var rules ruleFile
+	require.NoError(t, yaml.UnmarshalStrict(p.Rules(), &rules))
+	for n, r := range rules.Groups[1].Rules {
+		name := r["record"].(string)
+		if strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum") {
+			all[fmt.Sprintf("record %s, rule %d", name, n)] = r["expr"].(string)
+		}
+	}
+	for source, query := range runbookQueries(t) {
+		all[source] = strings.TrimSuffix(query, " > 0")
+	}
+	return all
 }
 
 // runbookQueries returns the queries of the runbooks, by page.
@@ -89,27 +246,6 @@ func runbookQueries(t *testing.T) map[string]string {
 	}
 	require.Greater(t, len(all), 20)
 	return all
-}
-
-// underLoad returns the endpoint of a controller that uses every instrument
-// until the test ends.
-func underLoad(t *testing.T, o prom.Options) http.Handler {
-	t.Helper()
-	ctx := t.Context()
-	endpoint, use := everyInstrument(t, o)
-	done := make(chan struct{})
-	t.Cleanup(func() { <-done })
-	go func() {
-		defer close(done)
-		for n := 0; ctx.Err() == nil; n++ {
-			use(n)
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}()
-	return endpoint
 }
 
 // everyInstrument returns the endpoint of a controller, and a function that

@@ -2,10 +2,13 @@
 # Copyright The controllerkit Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Prints the folder that has prometheus and promtool in a cache: CONTROLLERKIT_CACHE, or controllerkit in the user's
-# cache folder. If they are not there, it downloads Debian's packages and unpacks them, without an installation. The
-# cache's folder appears only when it is complete.
+# Prints the path of promtool: in PATH, or in a cache, CONTROLLERKIT_CACHE or controllerkit in the user's cache folder.
+# If it is not there, it downloads Debian's packages and unpacks them, without an installation. That needs apt-get and
+# dpkg, and root only if apt has no package lists yet. The cache's folder appears only when it is complete.
 set -eu
+if command -v promtool; then
+	exit
+fi
 cache=${CONTROLLERKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/controllerkit}
 mkdir -p "$cache"
 cd "$cache"
@@ -22,9 +25,7 @@ if ! [ -e "$cache" ]; then
 		apt-get download promtool >&2
 		dpkg -x promtool_*.deb tree >&2
 	fi
-	for program in prometheus promtool; do
-		[ -x "tree/usr/bin/$program" ] || { echo "the package has no usr/bin/$program" >&2 && exit 1; }
-	done
+	[ -x tree/usr/bin/promtool ] || { echo "the package has no usr/bin/promtool" >&2 && exit 1; }
 	mv -T tree "$cache"
 fi
-echo "$cache/usr/bin"
+echo "$cache/usr/bin/promtool"
