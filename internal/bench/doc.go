@@ -15,8 +15,7 @@
 //     background goroutines. It does not depend on the load of the machine. Each
 //     round runs every subject once, in another order each time. The median of
 //     the rounds counts.
-//   - allocations and bytes are exact counts on one processor, the lowest of
-//     three passes.
+//   - allocations and bytes are counts of whole numbers, and their medians too.
 //   - requests and other counts come from the subject.
 //
 // A [Gate] is a limit on the library's number, or on its ratio to a peer.

@@ -63,9 +63,6 @@ type Subject struct {
 	Name string
 	// Do does the job n times. Its time and its allocations are measured.
 	Do func(n int) error
-	// Least is the lowest n for Do, if each call has a fixed cost. Zero means
-	// 1.
-	Least int
 	// Requests returns the number of requests to the API server so far. It is
 	// nil if the job sends none.
 	Requests func() int64

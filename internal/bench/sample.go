@@ -4,17 +4,16 @@
 package bench
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"testing"
 	"time"
 )
 
-// How long a subject runs in a round, and the highest number of jobs in it.
-const (
-	turn = 10 * time.Millisecond
-	most = 1 << 20
-)
+// turn is how long a subject runs in a round.
+const turn = "10ms"
 
 // numbers are those of one unit, by subject and round.
 type numbers struct {
@@ -34,30 +33,14 @@ func (m Measure) run(rounds int) ([]numbers, error) {
 			return s.Count()
 		})
 	}
-	times := map[string]int{}
-	for _, s := range m.subjects() {
-		n, err := calibrate(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
-		}
-		times[s.Name] = n
-	}
-	nanos, err := m.alternate([]Count{{Unit: Nanos}}, rounds, func(s Subject) ([]float64, error) {
-		ns, err := timed(s, times[s.Name])
-		return []float64{ns}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	units := []Count{{Unit: Allocs}, {Unit: Bytes}, {Unit: Requests}}
+	units := []Count{{Unit: Nanos}, {Unit: Allocs}, {Unit: Bytes}, {Unit: Requests}}
 	if m.Ours.Requests == nil {
-		units = units[:2]
+		units = units[:3]
 	}
-	exact, err := m.alternate(units, 1, func(s Subject) ([]float64, error) {
-		all, err := exact(s, max(s.Least, min(times[s.Name], 1000)))
+	return m.alternate(units, rounds, func(s Subject) ([]float64, error) {
+		all, err := timed(s)
 		return all[:len(units)], err
 	})
-	return append(nanos, exact...), err
 }
 
 // alternate measures one subject after the other, round by round. Each
@@ -84,74 +67,43 @@ func (m Measure) alternate(
 	return all, nil
 }
 
-// calibrate warms up the subject and finds how often it does the job in one
-// round.
-func calibrate(s Subject) (int, error) {
-	least := max(s.Least, 1)
-	if err := s.Do(least); err != nil {
-		return 0, err
-	}
-	for n := least; ; n *= 4 {
-		began := time.Now()
-		if err := s.Do(n); err != nil {
-			return 0, err
-		}
-		if took := time.Since(began); took >= turn/4 || n >= most {
-			return max(least, min(int(float64(n)*float64(turn)/float64(took)), most)), nil
-		}
-	}
-}
-
-// timed returns the CPU time of one of n jobs, in nanoseconds. Garbage
-// collection is off: a collection costs up to half of a round, and would hit
-// rounds at random. The bytes show what it would cost.
-func timed(s Subject, n int) (float64, error) {
-	runtime.GC()
+// timed returns the CPU time of one job in nanoseconds, and its allocations,
+// bytes and requests. Garbage collection is off: a collection costs up to half
+// of a round, and would hit rounds at random. The bytes show what it would
+// cost.
+func timed(s Subject) (all [4]float64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	began := cpuTime()
-	err := s.Do(n)
-	took := cpuTime() - began
-	return float64(took) / float64(n), err
-}
-
-// exact returns the allocations, bytes and requests of one job, the lowest of
-// three passes, because a goroutine of the runtime may add some.
-func exact(s Subject, n int) (least [3]float64, err error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for pass := range 3 {
-		before := used(s)
-		err := s.Do(n)
+	err = flag.Set("test.benchtime", turn)
+	if err != nil {
+		return all, err
+	}
+	var took time.Duration
+	var asked int64
+	result := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
+		b.ReportAllocs()
+		before := s.requests()
+		began := cpuTime()
+		err = s.Do(b.N)
+		took = cpuTime() - began
+		asked = s.requests() - before
 		if err != nil {
-			return least, err
+			b.FailNow()
 		}
-		for i, after := range used(s) {
-			// Whole numbers, like testing.AllocsPerRun: one allocation in a
-			// thousand runs does not belong to the job.
-			each := float64((after - before[i]) / uint64(n))
-			if pass == 0 || each < least[i] {
-				least[i] = each
-			}
-		}
+	})
+	if err != nil {
+		return all, err
 	}
-	return least, nil
+	n := float64(result.N)
+	// Whole numbers, except the time: one allocation in a thousand jobs does
+	// not belong to the job.
+	allocs, bytes := result.AllocsPerOp(), result.AllocedBytesPerOp()
+	return [4]float64{float64(took) / n, float64(allocs), float64(bytes), float64(asked) / n}, nil
 }
 
-// used returns the allocations, bytes and requests so far.
-func used(s Subject) (all [3]uint64) {
-	if s.Requests != nil {
-		all[2] = uint64(s.Requests())
+func (s Subject) requests() int64 {
+	if s.Requests == nil {
+		return 0
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	all[0], all[1] = m.Mallocs, m.TotalAlloc
-	return all
-}
-
-// Heap returns the size of the live heap.
-func Heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // the second collection empties each sync.Pool
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return s.Requests()
 }

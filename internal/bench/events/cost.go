@@ -28,6 +28,10 @@ const full = 8192
 // 1,000 Events never overflow.
 const batch = 400
 
+// renewed is the number of Events of a recorder before the next one begins,
+// because client-go's tools/events keeps all of them.
+const renewed = 20_000
+
 // costs measures the cost of an Event in the process, until it is written or
 // dropped. In a full Recorder each new object makes room for itself. A call
 // costs the same with all objects in one namespace, with each in another, and
@@ -72,8 +76,8 @@ func ci(int) string { return "ci" }
 // before are not measured.
 func occurring(ctx context.Context, w way, before int, namespace func(n int) string) bench.Subject {
 	var r recorder
-	s := newStore()
-	recorded := 0
+	var s *store
+	var recorded int
 	// The names of the objects have one length, which is a part of the cost.
 	record := func(n int) error {
 		for range n {
@@ -91,10 +95,15 @@ func occurring(ctx context.Context, w way, before int, namespace func(n int) str
 		}
 		return s.wait(recorded)
 	}
-	return bench.Subject{Name: w.name, Least: batch, Do: func(n int) (err error) {
-		if r.fail != nil {
+	return bench.Subject{Name: w.name, Do: func(n int) (err error) {
+		switch {
+		case r.fail != nil && recorded < renewed:
 			return record(n)
+		case r.fail != nil:
+			r.stop()
 		}
+		recorded = 0
+		s = newStore()
 		r, err = w.start(ctx, s)
 		if err != nil {
 			return err

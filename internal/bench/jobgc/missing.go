@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,50 +17,42 @@ import (
 // jobs is how many Jobs each rule is asked about.
 const jobs = 1000
 
-// rounds is how often each race is run: how the goroutines of a rule and of the
+// rounds is how often the race is run: how the goroutines of a rule and of the
 // informer overtake one another is luck.
 const rounds = 9
 
-// lags are by how much the watch is late.
-var lags = []time.Duration{0, 250 * time.Millisecond, 1500 * time.Millisecond}
+// lag is by how much the watch is late.
+const lag = 250 * time.Millisecond
 
-// seen counts the answers of a rule.
-type seen struct {
-	Wrong int // Jobs that it calls missing and that are there
-	Reads int // live reads, which correct the cache
-}
-
-// races measures in virtual time what each rule has wrong when it is asked for
-// a Job that was just created, and what the rules that read live read.
-func races(t *testing.T) (out []bench.Measure) {
+// race measures in virtual time what each rule has wrong when it is asked for a
+// Job that was just created, and what the rules that read live read.
+func race(t *testing.T) bench.Measure {
 	t.Helper()
-	for _, lag := range lags {
-		count := func(r rule) bench.Subject {
-			return bench.Subject{Name: r.name, Count: func() (_ []float64, err error) {
-				var s seen
-				synctest.Test(t, func(t *testing.T) {
-					t.Helper()
-					s, err = play(t.Context(), lag, r)
-				})
-				return []float64{float64(s.Wrong), float64(s.Reads)}, err
-			}}
-		}
-		out = append(out, bench.Measure{
-			Name:   fmt.Sprintf("just created, watch lags %d ms", lag.Milliseconds()),
-			Rounds: rounds, Ours: count(ours), Peers: []bench.Subject{count(byLister), count(live)},
-			Counts: []bench.Count{{Unit: "falsely missing", Limit: "= 0"}, {Unit: "GETs", Limit: "= 0"}},
-		})
+	count := func(r rule) bench.Subject {
+		return bench.Subject{Name: r.name, Count: func() (_ []float64, err error) {
+			var wrong, reads int
+			synctest.Test(t, func(t *testing.T) {
+				t.Helper()
+				wrong, reads, err = play(t.Context(), r)
+			})
+			return []float64{float64(wrong), float64(reads)}, err
+		}}
 	}
-	return out
+	return bench.Measure{
+		Name:   "just created, watch lags 250 ms",
+		Rounds: rounds, Ours: count(ours), Peers: []bench.Subject{count(byLister), count(live)},
+		Counts: []bench.Count{{Unit: "falsely missing", Limit: "= 0"}, {Unit: "GETs", Limit: "= 0"}},
+	}
 }
 
-// play creates a Job each millisecond and asks a rule immediately.
-func play(ctx context.Context, lag time.Duration, r rule) (out seen, err error) {
+// play creates a Job each millisecond and asks a rule immediately. It returns
+// how many Jobs the rule calls missing, and how many it reads live.
+func play(ctx context.Context, r rule) (wrong, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // what waits for longer waits for what does not come
 	defer cancel()
-	w, err := newWorld(ctx, lag)
+	w, err := newWorld(ctx)
 	if err != nil {
-		return out, err
+		return 0, 0, err
 	}
 	defer w.stop()
 	var asked sync.WaitGroup
@@ -70,7 +61,7 @@ func play(ctx context.Context, lag time.Duration, r rule) (out seen, err error) 
 	for i := range jobs {
 		ref, err := w.create(ctx, i)
 		if err != nil {
-			return out, err
+			return 0, 0, err
 		}
 		asked.Go(func() { // in the background: a rule may wait
 			missing, err := r.look(ctx, w, ref)
@@ -78,12 +69,11 @@ func play(ctx context.Context, lag time.Duration, r rule) (out seen, err error) 
 			defer mu.Unlock()
 			failed = append(failed, err)
 			if missing {
-				out.Wrong++
+				wrong++
 			}
 		})
 		pass(time.Millisecond)
 	}
 	asked.Wait()
-	out.Reads = w.server.gets
-	return out, errors.Join(failed...)
+	return wrong, w.server.gets, errors.Join(failed...)
 }

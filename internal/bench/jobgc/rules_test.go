@@ -14,8 +14,7 @@ import (
 // A rule that never says missing, or a watch that is never late, would pass
 // every measure.
 func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {
-	const lag = 50 * time.Millisecond
-	w, err := newWorld(t.Context(), lag)
+	w, err := newWorld(t.Context())
 	require.NoError(t, err)
 	defer w.stop()
 	began := time.Now()

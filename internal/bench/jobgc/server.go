@@ -23,7 +23,6 @@ var jobsResource = batchv1.Resource("jobs")
 type server struct {
 	batchclient.JobInterface // nil: nothing else is used
 
-	lag     time.Duration
 	watched *cachetesting.FakeControllerSource // what the watches have seen
 
 	mu   sync.Mutex
@@ -31,10 +30,8 @@ type server struct {
 	gets int
 }
 
-func newServer(lag time.Duration) *server {
-	return &server{
-		lag: lag, watched: cachetesting.NewFakeControllerSource(), jobs: map[string]*batchv1.Job{},
-	}
+func newServer() *server {
+	return &server{watched: cachetesting.NewFakeControllerSource(), jobs: map[string]*batchv1.Job{}}
 }
 
 // client is the client of a namespace, as jobgc.New takes it.
@@ -48,7 +45,7 @@ func (s *server) Create(_ context.Context, job *batchv1.Job, _ metav1.CreateOpti
 	job.UID = types.UID("uid-" + job.Name)
 	job.CreationTimestamp = metav1.Now()
 	s.jobs[job.Name] = job
-	time.AfterFunc(s.lag, func() { s.watched.Add(job.DeepCopy()) })
+	time.AfterFunc(lag, func() { s.watched.Add(job.DeepCopy()) })
 	return job.DeepCopy(), nil
 }
 
@@ -69,5 +66,5 @@ func (s *server) remove(name string) {
 	defer s.mu.Unlock()
 	job := s.jobs[name]
 	delete(s.jobs, name)
-	time.AfterFunc(s.lag, func() { s.watched.Delete(job.DeepCopy()) })
+	time.AfterFunc(lag, func() { s.watched.Delete(job.DeepCopy()) })
 }

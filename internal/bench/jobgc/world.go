@@ -31,8 +31,8 @@ type world struct {
 }
 
 // newWorld starts an informer and returns when it watches.
-func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
-	s := newServer(lag)
+func newWorld(ctx context.Context) (*world, error) {
+	s := newServer()
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	informer := cache.NewSharedIndexInformer(listWatch{s.watched}, &batchv1.Job{}, 0, indexers)
 	guard, err := jobgc.New(s.client, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})

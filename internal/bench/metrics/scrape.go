@@ -44,7 +44,7 @@ func populated(ctx context.Context, n int) (http.Handler, error) {
 		c := m.Controller("controller-" + strconv.Itoa(i))
 		c.SetWorkers(1)
 		c.Begin().End(ctx, new(metrics.Success))
-		q := kube.NewQueue[string](c, nil) //nolint:contextcheck // a queue has none
+		q := kube.NewQueue[string](c, nil)
 		q.Add("item")
 		item, _ := q.Get()
 		q.Done(item)

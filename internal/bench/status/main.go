@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command status compares package status with flux's and cluster-api's patch
-// helpers, controller-runtime's patch and apimachinery's conditions.
+// helpers and with controller-runtime's patch.
 package main
 
 import (
@@ -15,10 +15,10 @@ func main() {
 	bench.Main(bench.Group{
 		Package: "status",
 		Peers: []bench.Peer{
-			{Name: "apimachinery", Module: "k8s.io/apimachinery"},
 			{Name: "cluster-api", Module: "sigs.k8s.io/cluster-api"},
 			{Name: "controller-runtime", Module: "sigs.k8s.io/controller-runtime"},
 			{Name: "flux", Module: "github.com/fluxcd/pkg/runtime"},
+			{Name: tenth, Module: "github.com/proompteng/controllerkit"},
 		},
 		Measures: measures,
 	})
@@ -29,18 +29,12 @@ func measures(t *testing.T) ([]bench.Measure, error) {
 	ctx := t.Context()
 	var out []bench.Measure
 	for _, ch := range changes {
-		m, err := commit(ctx, "commit", typedWays, ch)
+		m, err := commit(ctx, ch)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, m)
 	}
-	for _, ch := range changes {
-		m, err := commit(ctx, "commit unstructured", untypedWays, ch)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return append(out, growth(ctx), setSame()), nil
+	grown, err := growth(ctx)
+	return append(out, grown), err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -19,7 +18,6 @@ import (
 var (
 	group   = schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
 	runKind = group.WithKind("Run")
-	runs    = group.WithResource("runs")
 	noon    = metav1.NewTime(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 )
 
@@ -153,13 +151,4 @@ func stepped() *Run {
 	r := flipped()
 	r.Status.Phase, r.Status.Message = "Stopping", "a step was lost"
 	return r
-}
-
-// untyped is r as clients without its Go type have it.
-func untyped(r *Run) *unstructured.Unstructured {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
-	if err != nil {
-		return nil // a Run converts
-	}
-	return &unstructured.Unstructured{Object: m}
 }

@@ -17,11 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // server is an API server of one object behind the clients' RoundTripper:
@@ -32,11 +33,44 @@ type server struct {
 	body  []byte
 	apply bool // merge patches into the body; if not, the body stays and costs nothing
 	asked int64
+
+	writer status.Writer
+	client client.Client
 }
 
+// newServer makes a server and its clients. They have no rate limit, because
+// they would only wait for it.
 func newServer(stored *Run, apply bool) (*server, error) {
 	body, err := json.Marshal(stored)
-	return &server{body: body, apply: apply}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &server{body: body, apply: apply}
+	known := runtime.NewScheme()
+	known.AddKnownTypeWithName(runKind, new(Run))
+	metav1.AddToGroupVersion(known, group)
+	config := &rest.Config{Host: "http://memory", Transport: s, QPS: -1}
+	mapper := apimeta.NewDefaultRESTMapper(nil)
+	mapper.Add(runKind, apimeta.RESTScopeNamespace)
+	// Writes are requests. The manager's cache answers the Get that flux and
+	// cluster-api do before they patch conditions.
+	s.client, err = client.New(config, client.Options{
+		Scheme: known, Mapper: mapper, Cache: &client.CacheOptions{Reader: cache{stored: bigRun()}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config.APIPath, config.GroupVersion = "/apis", &group
+	config.NegotiatedSerializer = serializer.NewCodecFactory(known).WithoutConversion()
+	c, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	// A generated clientset makes these very calls.
+	runs := gentype.NewClient(
+		"runs", c, runtime.NewParameterCodec(known), "ci", func() *Run { return new(Run) })
+	s.writer = status.ForResource(func(string) *gentype.Client[*Run] { return runs })
+	return s, nil
 }
 
 // requests is how many there were so far.
@@ -83,51 +117,6 @@ func (s *server) receive(r *http.Request) error {
 	return err
 }
 
-// config configures clients of the server. They have no rate limit, because
-// they would only wait for it.
-func (s *server) config() *rest.Config {
-	return &rest.Config{Host: "http://memory", Transport: s, QPS: -1}
-}
-
-// typed is a generated clientset's client of Runs: client-gen writes these very
-// calls.
-func (s *server) typed() (*gentype.Client[*Run], error) {
-	sc := scheme()
-	cfg := s.config()
-	cfg.APIPath, cfg.GroupVersion = "/apis", &group
-	cfg.NegotiatedSerializer = serializer.NewCodecFactory(sc).WithoutConversion()
-	c, err := rest.RESTClientFor(cfg)
-	if err != nil {
-		return nil, err
-	}
-	codec := runtime.NewParameterCodec(sc)
-	return gentype.NewClient(runs.Resource, c, codec, "ci", func() *Run { return new(Run) }), nil
-}
-
-// dynamic is client-go's client without types.
-//
-//nolint:ireturn // it has no concrete type
-func (s *server) dynamic() (dynamic.ResourceInterface, error) {
-	c, err := dynamic.NewForConfig(s.config())
-	if err != nil {
-		return nil, err
-	}
-	return c.Resource(runs).Namespace("ci"), nil
-}
-
-// controllerRuntime is the client that a manager makes: writes are requests,
-// and the Get that flux and cluster-api do before they patch conditions is
-// answered by the manager's cache.
-//
-//nolint:ireturn // it has no concrete type
-func (s *server) controllerRuntime() (client.Client, error) {
-	mapper := apimeta.NewDefaultRESTMapper(nil)
-	mapper.Add(runKind, apimeta.RESTScopeNamespace)
-	return client.New(s.config(), client.Options{
-		Scheme: scheme(), Mapper: mapper, Cache: &client.CacheOptions{Reader: cache{stored: bigRun()}},
-	})
-}
-
 // cache reads as a manager's informers do: it copies.
 type cache struct {
 	client.Reader // nil
@@ -141,12 +130,4 @@ func (c cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ .
 		c.stored.DeepCopyInto(r)
 	}
 	return nil
-}
-
-// scheme knows Run and what every group has.
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	s.AddKnownTypeWithName(runKind, &Run{})
-	metav1.AddToGroupVersion(s, group)
-	return s
 }
