@@ -34,7 +34,6 @@ func TestAHostileNamespace(t *testing.T) {
 		change func(i int, spec *v1alpha1.AgentRunSpec)
 	}{
 		"Quota":      {reason: "No Job may be created for some seconds.", begin: withoutJobs},
-		"Restricted": {reason: "Pods meet pod security's restricted standard.", begin: restricted},
 		"Texts":      {reason: "Arguments are texts with a meaning elsewhere.", change: withTexts},
 		"LargeSpecs": {reason: "Each Job has 900 KiB.", change: withLargeSpec},
 	} {
@@ -68,12 +67,6 @@ func withLargeSpec(_ int, spec *v1alpha1.AgentRunSpec) {
 	spec.Args = []string{strings.Repeat("x", 900<<10)}
 }
 
-func restricted(ctx context.Context, t *testing.T, w *world) func() {
-	t.Helper()
-	require.NoError(t, w.Restrict(ctx))
-	return func() {}
-}
-
 func withoutJobs(ctx context.Context, t *testing.T, w *world) func() {
 	t.Helper()
 	none := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}}
@@ -93,7 +86,7 @@ func withoutJobs(ctx context.Context, t *testing.T, w *world) func() {
 // TestTheCRDIsInstalledAgain: the kind is gone with all its objects, and comes
 // back. No other test runs in that time.
 func TestTheCRDIsInstalledAgain(t *testing.T) {
-	ctx, w := steady(t, 5*time.Minute)
+	ctx, w := steady(t)
 	_, err := plane.Admin.Run(ctx, nil, "delete", "crd", "agentruns."+v1alpha1.GroupVersion().Group)
 	require.NoError(t, err)
 	suite.Wait(ctx, 3*time.Second)

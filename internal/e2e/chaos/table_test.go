@@ -61,8 +61,7 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 			missing++
 		}
 	}
-	breaches, _ := w.recorder.Breaches()
-	for _, breach := range breaches {
+	for _, breach := range w.recorder.Breaches() {
 		switch {
 		case strings.Contains(breach, "is not the only Job"):
 			doubled++
@@ -86,25 +85,19 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	table.lines = append(table.lines, line)
 }
 
-const intro = `# Faults
-
-What the example's controller does while its cluster breaks, made by ` + "`make faults`" + `. Each row is a namespace with a
-separate controller, on a real API server, under a load of runs; three runs end before the fault. *Lost* are runs that
-ended otherwise than their Job, *doubled* are second Jobs of a run, *missing* are runs that were wrongly called
-WorkflowJobMissing, *contract* are versions of an object that break a rule of the status, *secrets* are objects that
-hold the value of the Secret. The log is of the whole test. Memory is what the process holds before the fault and in the
-end. Goroutines are those in the end, and of a fresh controller.
-
-Elsewhere: refusals of a megabyte, in internal/e2e; kills before and after each write, in [sieve.md](sieve.md); 10,000
-runs while the API server and the controller are killed, in make e2e-soak.
-
-| fault | runs | lost | doubled | missing | contract | secrets | log, KiB a minute | memory, MiB | goroutines |
-|---|---|---|---|---|---|---|---|---|---|
-`
-
-// writeTable writes the table in the order of the names.
+// writeTable writes the lines into the page, below its text and the head of the
+// table, in the order of the names.
 func writeTable(file string) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	const head = "|---|\n"
+	text, _, found := strings.Cut(string(page), head)
+	if !found {
+		return fmt.Errorf("%s has no table", file)
+	}
 	slices.Sort(table.lines)
-	page := intro + strings.Join(table.lines, "")
-	return os.WriteFile(file, []byte(page), 0o644) //nolint:gosec // a page of the repository
+	page = []byte(text + head + strings.Join(table.lines, ""))
+	return os.WriteFile(file, page, 0o644) //nolint:gosec // a page of the repository
 }

@@ -6,9 +6,7 @@ package replicas_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,51 +57,16 @@ func start(t *testing.T, stage *play.Stage, name string, args ...string) *replic
 	return r
 }
 
-// elected are the flags of a replica that shares a lease with others.
-func elected(name string) []string {
-	return []string{"--leader-elect", "--leader-elect-lease-name=" + name, "--leader-elect-lease-duration=" + lease.String()}
+func (r *replica) leads(ctx context.Context) bool {
+	n, _ := r.Value(ctx, "controller_leader", nil)
+	return n == 1
 }
-
-// lease is the default of the flag. With a shorter one, a slow machine makes a
-// leader lose its lease.
-const lease = 15 * time.Second
-
-// alive reports whether the process still runs.
-func (r *replica) alive(ctx context.Context) bool {
-	_, err := r.Metrics(ctx)
-	return err == nil
-}
-
-// count returns the sum of a family's series that have all labels, or 0 if the
-// replica does not answer.
-func (r *replica) count(ctx context.Context, family string, labels map[string]string) int {
-	n, _ := r.Value(ctx, family, labels)
-	return int(n)
-}
-
-func (r *replica) leads(ctx context.Context) bool { return r.count(ctx, "controller_leader", nil) == 1 }
 
 // create retries until the run exists.
 func create(t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun) {
 	t.Helper()
 	_, err := suite.Create(t.Context(), stage, run)
 	assert.NoError(t, err)
-}
-
-// requests returns the requests of a replica so far, in the order of their
-// answers.
-func (r *replica) requests(t *testing.T) []controlplane.Request {
-	t.Helper()
-	return plane.Requests(t, func(q controlplane.Request) bool { return q.User.Username == r.user })
-}
-
-// unanswered reports whether the API server did not answer a write in time. It
-// may have stored it.
-func (r *replica) unanswered(t *testing.T) bool {
-	t.Helper()
-	return slices.ContainsFunc(r.requests(t), func(q controlplane.Request) bool {
-		return q.Writes() && q.Response.Code >= 500
-	})
 }
 
 // assertOnce checks that each run has ended as its Job did, had one Job and one

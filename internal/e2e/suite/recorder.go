@@ -33,23 +33,17 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	breaches []string
-	versions int
-	runs     map[types.UID]*Seen
-}
-
-// Seen is what a Recorder has seen of a run.
-type Seen struct {
-	Phase   v1alpha1.Phase // of its last version
-	Reason  string
-	Outcome v1alpha1.Phase // the first terminal phase
-	Jobs    []types.UID    // also deleted ones
+	outcomes map[types.UID]v1alpha1.Phase // the first terminal phase of each run
+	jobs     map[types.UID]types.UID      // the first Job of each run
 }
 
 // Record watches a stage until the test ends. No object may have one of the
 // secrets.
 func Record(t *testing.T, stage *play.Stage, secrets ...string) *Recorder {
 	t.Helper()
-	r := &Recorder{secrets: secrets, runs: map[types.UID]*Seen{}}
+	r := &Recorder{
+		secrets: secrets, outcomes: map[types.UID]v1alpha1.Phase{}, jobs: map[types.UID]types.UID{},
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended, err := stage.Watch(ctx, r.note)
 	t.Cleanup(func() {
@@ -68,12 +62,19 @@ func (r *Recorder) note(was, is any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.versions++
 	breach := func(format string, args ...any) {
 		where := fmt.Sprintf("%T %s (version %s): ", is, object.GetName(), object.GetResourceVersion())
 		r.breaches = append(r.breaches, where+fmt.Sprintf(format, args...))
 	}
-	r.noteSecrets(is, breach)
+	text, err := json.Marshal(is)
+	if err != nil {
+		breach("%v", err)
+	}
+	for _, secret := range r.secrets {
+		if strings.Contains(string(text), secret) {
+			breach("it holds a secret: %s", text)
+		}
+	}
 	switch is := is.(type) {
 	case *v1alpha1.AgentRun:
 		before, ok := was.(*v1alpha1.AgentRun)
@@ -89,30 +90,16 @@ func (r *Recorder) note(was, is any) {
 // A report records a breach of the contract by one version.
 type report func(format string, args ...any)
 
-// noteSecrets reports each secret in an object.
-func (r *Recorder) noteSecrets(is any, breach report) {
-	text, err := json.Marshal(is)
-	if err != nil {
-		breach("%v", err)
-	}
-	for _, secret := range r.secrets {
-		if strings.Contains(string(text), secret) {
-			breach("it holds a secret: %s", text)
-		}
-	}
-}
-
 // noteRun records a version of a run.
 func (r *Recorder) noteRun(before, is *v1alpha1.AgentRun, breach report) {
 	for _, broken := range statustest.Check(before.Status.Stamp, is.Status.Stamp, is.Generation) {
 		breach("%v", broken)
 	}
-	run := r.run(is.UID)
-	run.Phase, run.Reason = is.Status.Phase, is.Status.Reason
-	if run.Outcome != "" && run.Phase != run.Outcome {
-		breach("it ended as %s, and is %s now", run.Outcome, run.Phase)
+	outcome := r.outcomes[is.UID]
+	if outcome != "" && is.Status.Phase != outcome {
+		breach("it ended as %s, and is %s now", outcome, is.Status.Phase)
 	} else if Ended(is) {
-		run.Outcome = run.Phase
+		r.outcomes[is.UID] = is.Status.Phase
 	}
 }
 
@@ -122,48 +109,31 @@ func (r *Recorder) noteJob(is *batchv1.Job, breach report) {
 	if owner == nil {
 		return
 	}
-	run := r.run(owner.UID)
-	if !slices.Contains(run.Jobs, is.UID) {
-		run.Jobs = append(run.Jobs, is.UID)
-	}
-	if len(run.Jobs) > 1 {
+	first, known := r.jobs[owner.UID]
+	if !known {
+		r.jobs[owner.UID] = is.UID
+	} else if first != is.UID {
 		breach("it is not the only Job of run %s", owner.Name)
 	}
 }
 
-func (r *Recorder) run(uid types.UID) *Seen {
-	if r.runs[uid] == nil {
-		r.runs[uid] = new(Seen)
-	}
-	return r.runs[uid]
-}
-
-// Run returns what was seen of a run so far.
-func (r *Recorder) Run(uid types.UID) Seen {
+// Outcome returns how a run ended; "" if it has not.
+func (r *Recorder) Outcome(run types.UID) v1alpha1.Phase {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return *r.run(uid)
+	return r.outcomes[run]
 }
 
-// Count returns the numbers of all runs, of ended runs, and of runs with a Job.
-func (r *Recorder) Count() (runs, ended, withJob int) {
+// Ended returns the number of runs that have ended.
+func (r *Recorder) Ended() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, run := range r.runs {
-		if run.Outcome != "" {
-			ended++
-		}
-		if len(run.Jobs) > 0 {
-			withJob++
-		}
-	}
-	return len(r.runs), ended, withJob
+	return len(r.outcomes)
 }
 
-// Breaches returns the breaches of the contract and the number of versions so
-// far.
-func (r *Recorder) Breaches() (breaches []string, versions int) {
+// Breaches returns the breaches of the contract so far.
+func (r *Recorder) Breaches() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.breaches), r.versions
+	return slices.Clone(r.breaches)
 }
