@@ -36,8 +36,7 @@ NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep 
 # test-all runs the rest of internal/e2e, and what is in REST without the race detector.
 SLOW   := Thousand|Cliff
 SUITES := . ./status ./events ./jobgc
-LONG   := TestDemoOnANamedCluster|TestAFailureThatGoesOnKeepsItsEvent
-LONG   := $(LONG)|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
+LONG   := TestDemoOnANamedCluster|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
 APART  := internal/e2e/chart internal/e2e/rollout internal/adoption/consumer
 REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e internal/adoption,$(NESTED))) $(APART)
 
@@ -131,7 +130,7 @@ e2e-rest: controlplane ## Run the other suites: Argo Rollouts, chart, Prometheus
 	@$(RUN) -j3 test/internal/e2e/rollout test/rest $(filter-out %/rollout,$(addprefix test/,$(REST)))
 test/rest:
 	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp . # the program that exports by OTLP
-	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' . ./events ./jobgc
+	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' . ./jobgc
 	@cd internal/e2e && $(GOTEST) -count=1 \
 		$$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')" | grep -vE '/(chart|rollout)(/|$$)')
 $(addprefix test/,$(REST)): test/%:

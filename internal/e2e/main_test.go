@@ -5,10 +5,9 @@
 // with the real Job, TTL and garbage collector controllers. Only the kubelet is
 // fake.
 //
-// Only this suite proves the samples, the demo, the commands of the runbooks,
-// the manifests for Prometheus Operator, what the schema of the example
-// refuses, the role of somebody else's CRD, and how the program ends on
-// SIGTERM.
+// Only this suite proves the demo, the commands of the runbooks, the manifests
+// for Prometheus Operator, what the schema of the example refuses, the role of
+// somebody else's CRD, and how the program ends on SIGTERM.
 //
 // The suite needs Linux.
 package e2e_test

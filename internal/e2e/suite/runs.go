@@ -5,7 +5,6 @@ package suite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -40,16 +38,6 @@ func Create(ctx context.Context, stage *play.Stage, run *v1alpha1.AgentRun) (*v1
 		}
 		Wait(ctx, 100*time.Millisecond)
 	}
-}
-
-// PatchSpec changes fields of a run's spec.
-func PatchSpec(ctx context.Context, stage *play.Stage, name string, spec map[string]any) error {
-	body, err := json.Marshal(map[string]any{"spec": spec})
-	if err != nil {
-		return err
-	}
-	_, err = stage.Runs.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
-	return err
 }
 
 // Ended reports whether a run is terminal.
