@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
@@ -26,7 +24,7 @@ import (
 // TestContract_HoldsForEachKind: kinds of many projects, and two of this suite,
 // keep each rule of the contract.
 //
-//req:shows S5
+//req:shows S1 S5
 func TestContract_HoldsForEachKind(t *testing.T) {
 	all, err := kinds()
 	require.NoError(t, err)
@@ -44,8 +42,8 @@ func TestContract_HoldsForEachKind(t *testing.T) {
 // kindOf returns a kind of unstructured objects for statustest.
 func (s *stage) kindOf(name string, f kind) statustest.Kind[*unstructured.Unstructured] {
 	r := resourceOf(name)
-	theirs := s.theirs.dynamic(r)
-	writer := via(s.ours.dynamic(r).Patch, status.Writer{FieldNames: f.Names})
+	client := s.dynamic(r)
+	writer := via(client.Patch, status.Writer{FieldNames: f.Names})
 	var created atomic.Int64
 	k := statustest.Kind[*unstructured.Unstructured]{
 		Writer: writer,
@@ -54,10 +52,10 @@ func (s *stage) kindOf(name string, f kind) statustest.Kind[*unstructured.Unstru
 			return s.object(t, r, "a"+strconv.FormatInt(created.Add(1), 10))
 		},
 		Get: func(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			return theirs.Get(ctx, u.GetName(), metav1.GetOptions{})
+			return client.Get(ctx, u.GetName(), metav1.GetOptions{})
 		},
 		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
-			_, err := theirs.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
+			_, err := client.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
 			return err
 		},
 		Set: func(u *unstructured.Unstructured, n int) {
@@ -106,30 +104,4 @@ func setReady(u *unstructured.Unstructured) {
 	list = slices.DeleteFunc(list, func(c any) bool { return c.(object)["type"] == "Ready" })
 	list = append(list, object{"type": "Ready", "status": "True", "reason": "Ok", "message": "as it should be"})
 	setStatus(u, object{"conditions": list})
-}
-
-// TestContract_HoldsForATypedKind: AgentRuns, by their typed client.
-//
-//req:shows S1
-func TestContract_HoldsForATypedKind(t *testing.T) {
-	s := newStage(t)
-	var created atomic.Int64
-	statustest.Run(t, statustest.Kind[*v1alpha1.AgentRun]{
-		Writer: via(s.ours.runs.Patch, status.Writer{Owned: []string{"Ready"}}),
-		Create: func(t *testing.T) *v1alpha1.AgentRun {
-			t.Helper()
-			return s.create(t, "a"+strconv.FormatInt(created.Add(1), 10))
-		},
-		Get: func(ctx context.Context, run *v1alpha1.AgentRun) (*v1alpha1.AgentRun, error) {
-			return s.theirs.runs.Get(ctx, run.Name, metav1.GetOptions{})
-		},
-		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
-			_, err := s.theirs.runs.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
-			return err
-		},
-		Set:      func(run *v1alpha1.AgentRun, n int) { run.Status.Reason = strconv.Itoa(n) },
-		Spec:     `{"image":"other"}`,
-		Refused:  func(run *v1alpha1.AgentRun) { run.Status.Reason = strings.Repeat("x", 2<<20) },
-		NoSchema: "the Go type and the CRD have the same fields, and none is required or has a default",
-	})
 }

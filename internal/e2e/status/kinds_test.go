@@ -41,7 +41,7 @@ var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completio
 
 // kind is a kind with its own fields, conditions and schema of the status.
 type kind struct {
-	Status        object            `json:"status"` // its schema
+	Status        object            `json:"status"` // its schema, if this suite makes its CRD
 	NoSubresource bool              `json:"noSubresource"`
 	Rules         bool              `json:"rules"`    // those of the package
 	KeepsAll      bool              `json:"keepsAll"` // the schema prunes nothing
@@ -82,7 +82,9 @@ func writeCRDs(dir string) ([]string, error) {
 	}
 	var items []any
 	for name, k := range all {
-		items = append(items, k.crd(name))
+		if k.Status != nil {
+			items = append(items, k.crd(name))
+		}
 	}
 	raw, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "metadata": object{"name": "kinds"}, "items": items})
 	if err != nil {

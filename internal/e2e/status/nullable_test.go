@@ -30,17 +30,17 @@ func TestCommit_NamesANullThatTheSchemaRequires(t *testing.T) {
 			before := s.object(t, voids, "a")
 			set["verdict"] = "Lost"
 			after := withStatus(before, set)
-			_, err := via(s.ours.dynamic(voids).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+			_, err := via(s.dynamic(voids).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 			require.ErrorContains(t, err, field+": null cannot be written")
 			require.ErrorContains(t, err, "Status().Update")
 			assert.True(t, apierrors.IsInvalid(err), "the API server's own words are wrapped")
-			_, err = s.theirs.dynamic(voids).UpdateStatus(t.Context(), after, metav1.UpdateOptions{})
+			_, err = s.dynamic(voids).UpdateStatus(t.Context(), after, metav1.UpdateOptions{})
 			require.NoError(t, err, "the remedy")
 
 			// A null that is stored already stays while other fields change.
 			before = s.readLoose(t, voids)
 			after = withStatus(before, object{"phase": "Running"})
-			_, err = via(s.ours.dynamic(voids).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+			_, err = via(s.dynamic(voids).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 			require.NoError(t, err)
 		})
 	}

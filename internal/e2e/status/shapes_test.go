@@ -34,10 +34,10 @@ func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstr
 func TestStatusSubresourceAbsent(t *testing.T) {
 	s := newStage(t)
 	before := s.object(t, plains, "a")
-	_, err := via(s.ours.dynamic(plains).Patch, status.Writer{}).Commit(t.Context(), before, withStatus(before, object{"phase": "Running"}), running)
+	_, err := via(s.dynamic(plains).Patch, status.Writer{}).Commit(t.Context(), before, withStatus(before, object{"phase": "Running"}), running)
 	require.ErrorContains(t, err, "no status subresource")
 	assert.True(t, apierrors.IsNotFound(err), "the API server's own words are wrapped")
-	stored, err := s.theirs.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
+	stored, err := s.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, before.Object, stored.Object, "and nothing is written past the subresource")
 }

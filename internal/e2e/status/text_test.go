@@ -30,17 +30,18 @@ func TestConditionTypes(t *testing.T) {
 		"example..com/Ready": false, "example.com/": false, "-a.b/Ready": false, "Ré": false, "Ready\n": false,
 	}
 	s := newStage(t)
-	before := s.reconciled(t, "a")
+	s.object(t, runs, "a")
+	before := s.read(t)
 	for typ, want := range cases {
 		condition := metav1.Condition{Type: typ, Status: metav1.ConditionTrue, Reason: "Ok", LastTransitionTime: metav1.Now()}
 		raw, err := json.Marshal(object{"status": object{"conditions": []any{condition}}})
 		require.NoError(t, err)
-		_, err = s.theirs.runs.Patch(t.Context(), "a", types.MergePatchType, raw, metav1.PatchOptions{DryRun: []string{"All"}}, "status")
+		_, err = s.runs.Patch(t.Context(), "a", types.MergePatchType, raw, metav1.PatchOptions{DryRun: []string{"All"}}, "status")
 		assert.Equal(t, want, err == nil, "the API server on %q: %v", typ, err)
 
 		after := before.DeepCopy()
 		after.Status.Conditions = []metav1.Condition{condition}
-		_, err = status.Patch(before, after, waiting, time.Now())
+		_, err = status.Patch(before, after, status.Facts{}, time.Now())
 		assert.Equal(t, want, err == nil, "status.Patch on %q: %v", typ, err)
 		if !want {
 			assert.ErrorContains(t, err, "status.conditions[0].type")
@@ -62,20 +63,21 @@ func TestTextsThatDoNotFit(t *testing.T) {
 		"HTML":       `<b>"&"</b>` + "\u2028",
 	}
 	s := newStage(t)
-	s.create(t, "a")
+	s.object(t, runs, "a")
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			before := s.read(t, "a")
+			before := s.read(t)
 			after := before.DeepCopy()
 			status.SetCondition(&after.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
+			result, err := via(s.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, status.Facts{})
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
-			sameStatus(t, s.read(t, "a"), after)
+			assert.Equal(t, s.read(t).ResourceVersion, after.ResourceVersion, "it is stored")
 		})
 	}
-	after := s.read(t, "a")
-	_, err := s.theirs.runs.UpdateStatus(t.Context(), withReason(after, "not a reason"), metav1.UpdateOptions{})
+	after := s.read(t)
+	after.Status.Conditions[0].Reason = "not a reason"
+	_, err := s.runs.UpdateStatus(t.Context(), after, metav1.UpdateOptions{})
 	assert.True(t, apierrors.IsInvalid(err), "it does refuse such texts: %v", err)
 }

@@ -29,7 +29,7 @@ func TestCommit_KeepsTheVerdictWithoutARefusedField(t *testing.T) {
 			before := s.object(t, tasks, "a")
 			after := withStatus(before, object{"phase": strings.Repeat("x", size)})
 			setReady(after)
-			w := via(s.ours.dynamic(tasks).Patch, status.Writer{FieldNames: taskNames})
+			w := via(s.dynamic(tasks).Patch, status.Writer{FieldNames: taskNames})
 			result, err := w.Commit(t.Context(), before, after, status.Facts{Progress: status.Done})
 			require.ErrorContains(t, err, "status.phase")
 			assert.Equal(t, status.Written, result)
