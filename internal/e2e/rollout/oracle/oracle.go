@@ -7,10 +7,7 @@ package oracle
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,50 +16,40 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Oracle is a running process, for one goroutine.
-type Oracle struct {
-	in  io.Writer
-	out *json.Decoder
+// Question is about a Rollout. If it settles, it is about the pods of each
+// version in the end.
+type Question struct {
+	Rollout json.RawMessage `json:"rollout"`
+	Settle  bool            `json:"settle"`
 }
 
-// Verdict is why the Rollout is refused, empty if it is not; to a question that
-// settles, the pods of each version in the end.
+// Verdict is why the Rollout is refused, empty if it is not, or the pods of
+// each version.
 type Verdict struct {
 	Refused        string
 	Canary, Stable int32
 }
 
-// Start runs the program until the test ends.
-func Start(t *testing.T, program string) *Oracle {
+// Ask returns an answer to each question. The program is small, and asked
+// 100,000 questions.
+func Ask(t *testing.T, program string, questions []Question) []Verdict {
 	t.Helper()
-	// It ends when its input does. It is small, and asked 100,000 times.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program)
-	cmd.Env = append(os.Environ(), "GOGC=400")
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		if err := stdin.Close(); err != nil {
-			t.Error(err)
-		}
-		_, _ = io.Copy(io.Discard, stdout)
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &Oracle{in: stdin, out: json.NewDecoder(stdout)}
-}
-
-// Ask asks one question in one line of JSON, and returns its answer.
-func (o *Oracle) Ask(rollout []byte, settle bool) (v Verdict, err error) {
-	if _, err := fmt.Fprintf(o.in, "{\"settle\":%t,\"rollout\":%s}\n", settle, rollout); err != nil {
-		return v, err
+	var in bytes.Buffer
+	out := json.NewEncoder(&in)
+	for _, q := range questions {
+		require.NoError(t, out.Encode(q))
 	}
-	err = o.out.Decode(&v)
-	return v, err
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Env = append(os.Environ(), "GOGC=400")
+	cmd.Stdin, cmd.Stderr = &in, os.Stderr
+	said, err := cmd.Output()
+	require.NoError(t, err)
+	answers := json.NewDecoder(bytes.NewReader(said))
+	verdicts := make([]Verdict, len(questions))
+	for i := range verdicts {
+		require.NoError(t, answers.Decode(&verdicts[i]))
+	}
+	return verdicts
 }
 
 // Table is that of package rollout's own test of bad Rollouts.
@@ -79,9 +66,7 @@ func Golden(t *testing.T, root string) (table Table) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "rollout", "testdata", "badrollouts.golden.json"))
 	require.NoError(t, err)
-	var line bytes.Buffer // a question has no second one
-	require.NoError(t, json.Compact(&line, data))
-	require.NoError(t, json.Unmarshal(line.Bytes(), &table))
+	require.NoError(t, json.Unmarshal(data, &table))
 	require.NotEmpty(t, table.Rows)
 	return table
 }

@@ -15,72 +15,64 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-func weighed(r *rollout.Rollout, weight int32) *rollout.Rollout {
-	c := *r.Spec.Strategy.Canary
-	c.Steps = []rollout.Step{rollout.SetWeight(weight), rollout.PauseManual()}
-	r = r.DeepCopy()
-	r.Spec.Strategy.Canary = &c
-	return r
-}
-
-func sameCounts(t *testing.T, o *oracle.Oracle, r *rollout.Rollout, weight int32) {
+// sameCounts compares the pods at each weight up to the greatest.
+func sameCounts(t *testing.T, canaries []rollout.Canary, sizes []int32, most, stride int32) {
 	t.Helper()
-	question, err := json.Marshal(weighed(r, weight))
-	require.NoError(t, err)
-	want, err := o.Ask(question, true)
-	require.NoError(t, err)
-	require.Empty(t, want.Refused)
-	canary, stable := r.Counts(weight)
-	if canary != want.Canary || stable != want.Stable {
-		require.Equal(t, [2]int32{want.Canary, want.Stable}, [2]int32{canary, stable}, "%d replicas, %+v at weight %d", *r.Spec.Replicas, r.Spec.Strategy.Canary, weight)
+	var asked []oracle.Question
+	var ours []oracle.Verdict
+	for _, c := range canaries {
+		for _, n := range sizes {
+			for weight := int32(0); weight <= most; weight += stride {
+				r := new(rollout.Rollout)
+				c.Steps = []rollout.Step{rollout.SetWeight(weight), rollout.PauseManual()}
+				r.Spec.Replicas, r.Spec.Strategy.Canary = &n, &c
+				question, err := json.Marshal(r)
+				require.NoError(t, err)
+				canary, stable := r.Counts(weight)
+				asked = append(asked, oracle.Question{Rollout: question, Settle: true})
+				ours = append(ours, oracle.Verdict{Canary: canary, Stable: stable})
+			}
+		}
+	}
+	for i, theirs := range oracle.Ask(t, program, asked) {
+		require.Equal(t, theirs, ours[i], "%s", asked[i].Rollout)
 	}
 }
 
-// TestCounts_AreUpstreams: every weight, every size up to 40 pods
-// and some beyond, and each kind of fences.
+// TestCounts_AreUpstreams: every weight, every size up to 40 pods and some
+// beyond, and each kind of fences.
 //
 //req:shows R3
 func TestCounts_AreUpstreams(t *testing.T) {
 	t.Parallel()
-	o := oracle.Start(t, program)
 	fence := func(s string) *intstr.IntOrString { return new(intstr.Parse(s)) }
-	fences := [][2]*intstr.IntOrString{
-		{fence("1"), fence("0")}, {fence("0"), fence("1")}, {fence("25%"), fence("0")}, {fence("0%"), fence("25%")}, {fence("100%"), fence("100%")}, {nil, nil},
+	canaries := []rollout.Canary{
+		{MaxSurge: fence("1"), MaxUnavailable: fence("0")},
+		{MaxSurge: fence("0"), MaxUnavailable: fence("1")},
+		{MaxSurge: fence("25%"), MaxUnavailable: fence("0")},
+		{MaxSurge: fence("0%"), MaxUnavailable: fence("25%")},
+		{MaxSurge: fence("100%"), MaxUnavailable: fence("100%")},
+		{},
 	}
 	sizes := []int32{75, 99, 100, 101, 250}
 	for n := range int32(41) {
 		sizes = append(sizes, n)
 	}
-	for _, f := range fences {
-		for _, n := range sizes {
-			r := new(rollout.Rollout)
-			r.Spec.Replicas, r.Spec.Strategy.Canary = &n, &rollout.Canary{MaxSurge: f[0], MaxUnavailable: f[1]}
-			for weight := range int32(101) {
-				sameCounts(t, o, r, weight)
-			}
-		}
-	}
+	sameCounts(t, canaries, sizes, 100, 1)
 }
 
 // TestCounts_WithTrafficRoutingAreUpstreams: with a router the weight is one of
 // traffic.
 func TestCounts_WithTrafficRoutingAreUpstreams(t *testing.T) {
 	t.Parallel()
-	o := oracle.Start(t, program)
 	for _, most := range []int32{100, 7, 1000} {
+		var canaries []rollout.Canary
+		routing := map[string]any{"nginx": map[string]any{}, "maxTrafficWeight": int64(most)}
 		for _, least := range []*int32{nil, new(int32(2)), new(int32(50))} {
-			for _, dynamic := range []bool{false, true} {
-				for _, n := range []int32{0, 1, 2, 3, 5, 10, 33, 100} {
-					r := new(rollout.Rollout)
-					r.Spec.Replicas = &n
-					r.Spec.Strategy.Canary = &rollout.Canary{
-						TrafficRouting: map[string]any{"nginx": map[string]any{}, "maxTrafficWeight": int64(most)}, DynamicStableScale: dynamic, MinPodsPerReplicaSet: least,
-					}
-					for weight := int32(0); weight <= most; weight += max(most/50, 1) {
-						sameCounts(t, o, r, weight)
-					}
-				}
-			}
+			canaries = append(canaries,
+				rollout.Canary{TrafficRouting: routing, MinPodsPerReplicaSet: least},
+				rollout.Canary{TrafficRouting: routing, MinPodsPerReplicaSet: least, DynamicStableScale: true})
 		}
+		sameCounts(t, canaries, []int32{0, 1, 2, 3, 5, 10, 33, 100}, most, max(most/50, 1))
 	}
 }

@@ -104,19 +104,21 @@ func TestValidate_AcceptsNothingThatUpstreamRefuses(t *testing.T) {
 	for part := range uint64(4) { // half of them wait for an answer
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			o := oracle.Start(t, program)
+			asked := make([]oracle.Question, rollouts)
+			for i := range asked {
+				manifest, err := m.rollout(part*rollouts + uint64(i))
+				require.NoError(t, err)
+				asked[i].Rollout = manifest
+			}
 			var both, neither, onlyOurs int
-			for seed := part * rollouts; seed < (part+1)*rollouts; seed++ {
-				manifest, err := m.rollout(seed)
-				require.NoError(t, err)
-				theirs, err := o.Ask(manifest, false)
-				require.NoError(t, err)
+			for i, theirs := range oracle.Ask(t, program, asked) {
+				manifest := asked[i].Rollout
 				typed, plain := ourVerdicts(manifest)
 				switch refused := theirs.Refused != ""; {
 				case refused && (typed == "" || plain == ""):
 					require.Failf(t, "refused after the fact, in the cluster",
-						"seed %d: upstream: %s\n  Validate: typed %q, manifest %q\n  %.3000s",
-						seed, theirs.Refused, typed, plain, manifest)
+						"upstream: %s\n  Validate: typed %q, manifest %q\n  %.3000s",
+						theirs.Refused, typed, plain, manifest)
 				case refused:
 					both++
 				case typed != "" || plain != "":

@@ -1,17 +1,16 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oracle asks the code of Argo Rollouts about Rollouts. It reads one
-// JSON question a line from standard input and writes one JSON answer a line to
-// standard output, until the input ends. It is built in the module of the
-// controller, so it runs the controller's own code.
+// Command oracle asks the code of Argo Rollouts about Rollouts. It reads JSON
+// questions from standard input and writes one JSON answer for each to standard
+// output, until the input ends. It is built in the module of the controller, so
+// it runs the controller's own code.
 //
 //	{"rollout": {...}}                  {"refused": "why its validation refuses it, empty if it does not"}
 //	{"rollout": {...}, "settle": true}  {"canary": 1, "stable": 4}
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +26,8 @@ import (
 )
 
 type question struct {
-	Rollout v1alpha1.Rollout `json:"rollout"`
-	Settle  bool             `json:"settle"`
+	Rollout json.RawMessage `json:"rollout"`
+	Settle  bool            `json:"settle"`
 }
 
 type answer struct {
@@ -45,24 +44,18 @@ func main() {
 }
 
 func run() error {
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	out := bufio.NewWriter(os.Stdout)
-	encoder := json.NewEncoder(out)
+	in := json.NewDecoder(os.Stdin)
+	out := json.NewEncoder(os.Stdout)
 	for {
-		line, err := in.ReadBytes('\n')
+		var q question
+		err := in.Decode(&q)
 		if errors.Is(err, io.EOF) {
-			return out.Flush()
+			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := encoder.Encode(reply(line)); err != nil {
-			return err
-		}
-		if in.Buffered() > 0 { // there are more questions: one write for all their answers
-			continue
-		}
-		if err := out.Flush(); err != nil {
+		if err := out.Encode(reply(q)); err != nil {
 			return err
 		}
 	}
@@ -70,20 +63,20 @@ func run() error {
 
 // reply never fails: what the types cannot hold the CRD does not let in, and a
 // panic is a refusal too.
-func reply(line []byte) (a answer) {
+func reply(q question) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a = answer{Refused: fmt.Sprint("panic: ", p)}
 		}
 	}()
-	var q question
-	if err := json.Unmarshal(line, &q); err != nil {
+	var r v1alpha1.Rollout
+	if err := json.Unmarshal(q.Rollout, &r); err != nil {
 		return answer{Refused: err.Error()}
 	}
 	if q.Settle {
-		return settle(&q.Rollout)
+		return settle(&r)
 	}
-	if errs := validation.ValidateRollout(&q.Rollout); len(errs) > 0 {
+	if errs := validation.ValidateRollout(&r); len(errs) > 0 {
 		return answer{Refused: errs.ToAggregate().Error()}
 	}
 	return answer{}
