@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -112,26 +109,10 @@ func (b *board) line(name, text string) {
 	b.film.add(at, line)
 }
 
-// ended reports whether the watch has shown the end of a run, and its Job.
-func (b *board) ended(name string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	run := b.runs[name]
-	if run == nil || !play.Terminal(run) {
-		return false
+// finish shows how all runs ended. The players read the API server, and the
+// watch, which has ended, may have been behind them.
+func (b *board) finish(runs []v1alpha1.AgentRun) {
+	for i := range runs {
+		b.change(nil, &runs[i])
 	}
-	return run.Status.JobRef == nil || b.jobs.Has(run.Status.JobRef.UID)
-}
-
-// shown waits until the watch has shown the end of every run. The players read
-// the API server, and the watch may be behind them.
-func (b *board) shown(ctx context.Context, all []*play.Sample) error {
-	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
-		for _, s := range all {
-			if slices.ContainsFunc(s.Names(), func(name string) bool { return !b.ended(name) }) {
-				return false, nil
-			}
-		}
-		return true, nil
-	})
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -17,15 +15,15 @@ import (
 
 // killed is what the demo knows of the controller process that it killed.
 type killed struct {
-	metrics  map[string]*dto.MetricFamily // its last scrape
-	inFlight int                          // runs that had not ended
-	down     time.Duration                // until the next process was ready
+	inFlight int           // runs that had not ended
+	down     time.Duration // until the next process was ready
 }
 
 // kill ends the controller with SIGKILL while runs are in flight, and starts
 // it again.
 func (p *place) kill(ctx context.Context) (err error) {
-	if p.killed.metrics, err = p.controller.Metrics(ctx); err != nil {
+	err = p.count(ctx)
+	if err != nil {
 		return err
 	}
 	began := time.Now()

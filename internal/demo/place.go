@@ -36,11 +36,12 @@ type place struct {
 	controller *rig.Process
 	jobs       play.Jobs
 	killed     killed
+	counted    map[string]float64 // by the title of a counter
 }
 
 // open makes the place ready. On an error nothing is left running.
 func open(ctx context.Context, out io.Writer, contextName string) (p *place, err error) {
-	p = new(place)
+	p = &place{counted: map[string]float64{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))

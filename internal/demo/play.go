@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
@@ -27,18 +29,21 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	p.stage.Say = b.say
 	watching, stop := context.WithCancel(ctx)
 	watched, err := p.stage.Watch(watching, b.change)
-	defer watched()
-	defer stop()
+	if err == nil {
+		err = p.playAll(ctx, all)
+	}
+	stop()
+	watched()
 	if err != nil {
 		return err
 	}
-	err = p.playAll(ctx, all)
+	runs, err := p.stage.Runs.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	err = b.shown(ctx, all)
-	if err != nil || record == "" {
-		return err
+	b.finish(runs.Items)
+	if record == "" {
+		return nil
 	}
 	var svg bytes.Buffer
 	err = b.film.write(&svg)

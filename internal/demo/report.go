@@ -7,11 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
-
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -48,10 +44,36 @@ func (p *place) kubectlEvents(ctx context.Context, out io.Writer, runs ...string
 	return nil
 }
 
-// counts prints the demo's counts and the controller's metrics, including the
-// metrics of the killed process.
+// counter is one of the controller's metrics.
+type counter struct {
+	title, family string
+	labels        map[string]string
+}
+
+func counters() []counter {
+	return []counter{
+		{"missing Jobs", "controller_missing_jobs_total", nil},
+		{"status writes", "controller_status_writes_total", map[string]string{"result": "written"}},
+		{"events", "controller_events_total", map[string]string{"result": "emitted"}},
+		{"reconciles", "controller_reconciles_total", nil},
+	}
+}
+
+// count adds what the running process has counted.
+func (p *place) count(ctx context.Context) error {
+	for _, c := range counters() {
+		n, err := p.controller.Value(ctx, c.family, c.labels)
+		if err != nil {
+			return err
+		}
+		p.counted[c.title] += n
+	}
+	return nil
+}
+
+// counts prints the demo's counts and those of both processes.
 func (p *place) counts(ctx context.Context, out io.Writer, all []*play.Sample) error {
-	now, err := p.controller.Metrics(ctx)
+	err := p.count(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,34 +85,8 @@ func (p *place) counts(ctx context.Context, out io.Writer, all []*play.Sample) e
 		"controller", p.killed.inFlight, p.killed.down.Seconds())
 	jobs, again := p.jobs.Count()
 	fmt.Fprintf(out, "%-14s %d for %d runs; more than one for a run: %d\n", "Jobs", jobs, n, len(again))
-	for _, row := range []struct{ title, family, label string }{
-		{"missing Jobs", "controller_missing_jobs_total", ""},
-		{"status writes", "controller_status_writes_total", "result"},
-		{"events", "controller_events_total", "result"},
-		{"reconciles", "controller_reconciles_total", "result"},
-	} {
-		byLabel := map[string]float64{}
-		for _, process := range []map[string]*dto.MetricFamily{p.killed.metrics, now} {
-			for _, m := range process[row.family].GetMetric() {
-				byLabel[label(m, row.label)] += m.GetCounter().GetValue()
-			}
-		}
-		var parts []string
-		for _, l := range slices.Sorted(maps.Keys(byLabel)) {
-			if n := byLabel[l]; n != 0 {
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%.0f %s", n, l)))
-			}
-		}
-		fmt.Fprintf(out, "%-14s %s\n", row.title, strings.Join(parts, ", "))
+	for _, c := range counters() {
+		fmt.Fprintf(out, "%-14s %.0f\n", c.title, p.counted[c.title])
 	}
 	return nil
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }

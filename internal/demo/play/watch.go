@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
 // Watch calls change with each version of the stage's runs, Jobs and Events
@@ -64,25 +66,25 @@ type Jobs struct {
 	runOf map[types.UID]string
 }
 
-// Change takes a version of an object. It ignores what is not the Job of a run.
+// Change takes a version of an object. It ignores what is neither the Job of a
+// run nor a run that names its Job.
 func (j *Jobs) Change(is any) {
-	job, ok := is.(*batchv1.Job)
-	if !ok || metav1.GetControllerOf(job) == nil {
-		return
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.runOf == nil {
 		j.runOf = map[types.UID]string{}
 	}
-	j.runOf[job.UID] = metav1.GetControllerOf(job).Name
-}
-
-// Has reports whether the watch has seen a Job.
-func (j *Jobs) Has(uid types.UID) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.runOf[uid] != ""
+	switch is := is.(type) {
+	case *v1alpha1.AgentRun:
+		if is.Status.JobRef != nil && is.Status.JobRef.UID != "" {
+			j.runOf[is.Status.JobRef.UID] = is.Name
+		}
+	case *batchv1.Job:
+		owner := metav1.GetControllerOf(is)
+		if owner != nil {
+			j.runOf[is.UID] = owner.Name
+		}
+	}
 }
 
 // Count returns the number of Jobs, and the name of a run for each Job beyond
