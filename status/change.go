@@ -148,14 +148,14 @@ func (c *change) isBeatDue() bool {
 	return c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat
 }
 
-// refusePending returns an error if a write that got no answer may still change
-// the status, or has just done so.
+// refusePending returns an error if a write that got no answer may have changed
+// the status, or may still do so.
 func (c *change) refusePending() error {
 	if !c.isPending {
 		return nil
 	}
-	return fmt.Errorf("%w: a write of %s got no answer, and the API server may do it late; "+
-		"reconcile again, for at most %s after that write",
+	return fmt.Errorf("%w: a write of %s got no answer: the API server may have done it, or may do it late; "+
+		"reconcile again from a newer copy, for at most %s after that write",
 		ErrStaleRead, nameOf(c.base.object), rememberWrite)
 }
 
@@ -239,28 +239,19 @@ func (c *change) setStamp() error {
 	return nil
 }
 
-// openLive opens an object that was read after before, and is still the same.
-func (c *change) openLive(role string, reply Object) (*document, error) {
-	live, err := open(role, reply)
-	if err != nil {
-		return nil, err
-	}
-	before := c.base.object
-	if reply.GetUID() != before.GetUID() {
-		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q",
-			ErrReplaced, nameOf(before), reply.GetUID(), before.GetUID())
-	}
-	return live, nil
-}
-
 // rebase merges after with the live object, which takes the place of before.
 // The generation that this reconcile acted on does not change.
 func (c *change) rebase(reply Object) error {
-	live, err := c.openLive("the object after a conflict", reply)
+	live, err := open("the object after a conflict", reply)
 	if err != nil {
 		return err
 	}
 	before := c.base
+	read := before.object.GetUID()
+	if reply.GetUID() != read {
+		return fmt.Errorf("%w: %s now has uid %q, and was read with %q",
+			ErrReplaced, nameOf(reply), reply.GetUID(), read)
+	}
 	c.base = side{document: live}
 	c.isMerged = true
 	err = c.observe()

@@ -56,10 +56,10 @@ import (
 // in after, Commit returns an error that names the field and the remedy.
 //
 // If a write gets no answer, such as after a timeout, the API server may have
-// done it. Unless before has a newer version, the next Commit of the object
-// reads it first, with an empty patch. If that write may still happen, and
-// there is nothing to write, Commit writes updatedAt, so that the late write
-// fails.
+// done it, or may do it late. Unless before has a newer version, the next
+// Commit of the object writes updatedAt if there is nothing else to write, so
+// that a late write fails. If that Commit conflicts, it merges nothing, because
+// the earlier write may be done. It returns ErrStaleRead.
 //
 // After [Written] or [Merged], after equals the stored object: metadata, spec
 // and status. After [Unchanged], at least its status does. If the spec changed
@@ -125,9 +125,9 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 
 // write brings the status of after to the API server.
 func (w Writer) write(ctx context.Context, c *change) (Result, error) {
-	result, err := w.refuseStale(ctx, c)
-	if err != nil || result == Gone {
-		return result, err
+	err := w.refuseStale(c)
+	if err != nil {
+		return "", err
 	}
 	isIdle, err := c.begin()
 	if err != nil {
@@ -240,37 +240,20 @@ func (w Writer) keyOf(c *change) writeKey {
 }
 
 // refuseStale returns an error if before is older than the last write of this
-// Writer. If that write got no answer, refuseStale reads the object first, and
-// the result may be Gone.
-func (w Writer) refuseStale(ctx context.Context, c *change) (Result, error) {
-	key := w.keyOf(c)
+// Writer.
+func (w Writer) refuseStale(c *change) error {
 	before := c.base.object
-	last := w.client.writes.get(key, w.clock())
 	version := versionOf(before)
-	if last.pending(version) {
-		reply, err := w.fetch(ctx, before)
-		if apierrors.IsNotFound(err) {
-			return w.gone(ctx, before, err)
-		}
-		if err != nil {
-			return "", fmt.Errorf("status: commit: reading %s after a write without an answer: %w",
-				nameOf(before), err)
-		}
-		_, err = c.openLive("the object after a write without an answer", reply)
-		if err != nil {
-			return "", err
-		}
-		last = w.client.writes.noteVersion(key, versionOf(reply), w.clock())
-	}
+	last := w.client.writes.get(w.keyOf(c), w.clock())
 	c.isPending = last.pending(version)
 	if version == 0 || version >= last.newest {
-		return "", nil
+		return nil
 	}
 	isHanded := last.handed.version == version && last.handed == w.client.writes.handedOf(c.base.document)
 	if isHanded {
-		return "", nil
+		return nil
 	}
-	return "", fmt.Errorf("%w: %s was read with resourceVersion %d, and the API server has returned %d; "+
+	return fmt.Errorf("%w: %s was read with resourceVersion %d, and the API server has returned %d; "+
 		"reconcile again when the cache has caught up; "+
 		"the Writer forgets a write, and accepts any copy, %s after it",
 		ErrStaleRead, nameOf(before), version, last.newest, rememberWrite)

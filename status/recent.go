@@ -37,15 +37,6 @@ func (r *recent[K, V]) get(key K, now time.Time) (value V, ok bool) {
 	return e.value, true
 }
 
-// set changes the value of an entry that has not ended. The entry ends when it
-// would have ended before.
-func (r *recent[K, V]) set(key K, value V, now time.Time) {
-	e := r.find(key, now)
-	if e != nil {
-		e.value = value
-	}
-}
-
 // put adds an entry, or begins its lifetime again. It also drops ended entries.
 func (r *recent[K, V]) put(key K, value V, now time.Time) {
 	r.drop(key)

@@ -122,17 +122,6 @@ func (w *writes) lost(key writeKey, pinned uint64, now time.Time) {
 	w.last.put(key, last, now)
 }
 
-// noteVersion notes the version of a live read after a write without an answer.
-// It does not prolong the memory.
-func (w *writes) noteVersion(key writeKey, version uint64, now time.Time) lastWrite {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, _ := w.last.get(key, now)
-	last.newest = max(last.newest, version)
-	w.last.set(key, last, now)
-	return last
-}
-
 // handedOf identifies the copy d.
 func (w *writes) handedOf(d *document) handedCopy {
 	return handedCopy{version: versionOf(d.object), status: maphash.Bytes(w.seed, encode(d.value()))}

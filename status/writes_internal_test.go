@@ -55,16 +55,10 @@ func TestWrites_KeepTheNewestVersion(t *testing.T) {
 	assert.True(t, w.get(key, now).pending(9))
 	assert.True(t, w.get(key, now).pending(8))
 	assert.False(t, w.get(key, now).pending(10), "the copy has a newer version")
-	w.noteVersion(key, 9, now)
-	assert.True(t, w.get(key, now).pending(9), "it may still happen")
 	w.answered(key, 8, 9, handedCopy{}, now)
 	assert.True(t, w.get(key, now).pending(9), "an older write was answered")
 	w.answered(key, 9, 9, handedCopy{}, now)
 	assert.False(t, w.get(key, now).pending(9), "a fake leaves the version as it is")
-	w.lost(key, 9, now)
-	w.noteVersion(key, 11, now.Add(time.Minute))
-	assert.False(t, w.get(key, now).pending(9))
-	assert.Zero(t, w.get(key, now.Add(rememberWrite)), "a read does not prolong the memory")
 }
 
 func BenchmarkWrites(b *testing.B) {
