@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -88,8 +87,8 @@ type Controller struct {
 	secrets    *redact.SecretValues
 	metrics    *metrics.Controller
 	measured   *metrics.Runs
-	toAnnounce sync.Map     // why a run failed, or nil, by the uid of a run whose end may be recorded
-	lastOutage atomic.Int64 // when the API server was away, in nanoseconds
+	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
+	outage     outage
 
 	synced chan struct{}
 }
@@ -293,9 +292,15 @@ func (c *Controller) work(leading, ctx context.Context) {
 	}
 }
 
-// processFairly makes an attempt at one run, unless its namespace has its share
-// of the workers. The run then waits, and the queue counts it as delayed.
+// processFairly makes an attempt at one run, unless the API server is away, or
+// the run's namespace has its share of the workers. The run then waits, and the
+// queue counts it as delayed.
 func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName) {
+	left := c.outage.left()
+	if left > 0 {
+		c.queue.AddAfter(key, left)
+		return
+	}
 	if !c.shares.take(key, c.hasJob(key)) {
 		c.queue.AddAfter(key, heartbeat)
 		return
@@ -314,6 +319,7 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 		c.queue.AddRateLimited(key)
 		return
 	}
+	c.outage.succeed()
 	c.queue.Forget(key)
 	if after > 0 {
 		c.queue.AddAfter(key, after)

@@ -67,10 +67,6 @@ func persists(run *v1alpha1.AgentRun, reason string, now time.Time) bool {
 	return now.Sub(stored.LastTransitionTime.Time) >= persistAfter
 }
 
-// startingTime is how long an API server refuses valid requests after its
-// start, at most.
-const startingTime = 5 * time.Second
-
 // mayBeStarting reports whether an API server that has just started answers so:
 // it refuses valid requests until its caches are filled. Others answer so too.
 func mayBeStarting(err error) bool {

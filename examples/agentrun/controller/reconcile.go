@@ -278,9 +278,13 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	outage := unanswered(cause)
 	away := outage && reasonOf(cause) != events.Timeout
 	if away {
-		a.lastOutage.Store(time.Now().UnixNano())
+		a.outage.wasAway()
 	}
-	if a.before.Status.Phase.Terminal() || away || a.isStarting(cause) {
+	if away || a.isStarting(cause) {
+		a.outage.fail()
+		return cause
+	}
+	if a.before.Status.Phase.Terminal() {
 		return cause
 	}
 	passes := outage || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
@@ -299,10 +303,10 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 // isStarting reports whether err is the answer of an API server that was away a
 // moment ago.
 func (a *attempt) isStarting(err error) bool {
-	if !mayBeStarting(err) || a.queue.NumRequeues(a.key()) >= passesLimit {
+	if a.queue.NumRequeues(a.key()) >= passesLimit {
 		return false
 	}
-	return time.Since(time.Unix(0, a.lastOutage.Load())) < startingTime
+	return mayBeStarting(err) && a.outage.mayStart()
 }
 
 // commit writes the run's status, if it changed. The written run becomes
