@@ -6,18 +6,16 @@ package chart_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -58,34 +56,32 @@ func newStage(t *testing.T, namespace string) *play.Stage {
 	return stage
 }
 
-// install installs or upgrades the chart with helm, as a user does, and returns
-// the objects of the release, with the cluster-scoped ones.
-func install(t *testing.T, stage *play.Stage, values string) objects {
+// upgrade installs or upgrades the chart with helm, as a user does.
+func upgrade(t *testing.T, namespace, values string) error {
 	t.Helper()
-	_, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace,
+	_, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace,
 		"--values="+valuesFile(t, both), "--values="+valuesFile(t, values), "--timeout=2m")
-	require.NoError(t, err)
-	out, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
-	require.NoError(t, err)
-	return parseIn(t, stage.Namespace, out)
+	return err
 }
 
 // account makes the kubeconfig file of a ServiceAccount with a token from the
 // API server, as a pod of it would hold one.
-func account(t *testing.T, kube kubernetes.Interface, namespace, name string) string {
+func account(t *testing.T, namespace, name string) string {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
-	token, err := kube.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, request, metav1.CreateOptions{})
+	token, err := kubectl(t, "", "--namespace="+namespace, "create", "token", name)
 	require.NoError(t, err)
 	config := rest.AnonymousClientConfig(cluster.Config())
-	config.BearerToken = token.Status.Token
+	config.BearerToken = strings.TrimSpace(token)
 	path := filepath.Join(cluster.Dir(), namespace+"-"+name+".kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(path, config))
 	return path
 }
 
-// eventually asks until it holds, for two minutes: the machine may be loaded.
-func eventually(t *testing.T, what string, holds func(c *assert.CollectT)) {
+// kubectl runs kubectl with all rights, and returns its output.
+func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	require.EventuallyWithT(t, holds, 2*time.Minute, 50*time.Millisecond, what)
+	cmd := exec.CommandContext(t.Context(), cluster.Kubectl(), append(args, "--kubeconfig="+cluster.Kubeconfig())...)
+	cmd.Env, cmd.Stdin = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + helm.home}, strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

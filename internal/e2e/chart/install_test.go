@@ -6,10 +6,13 @@ package chart_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,47 +26,68 @@ import (
 )
 
 // TestInstalledItWorks: helm installs the chart on a real API server; the
-// program of the image, with the arguments and variables of the rendered pods
-// and the token of their account, brings AgentRuns to their ends; of two
-// replicas one leads, and the other takes over. The account is refused nothing.
-// An upgrade without a change changes nothing.
+// program of the image, with the arguments and variables of the rendered pod
+// and the token of its account, leads and brings an AgentRun to its end. The
+// account is refused nothing. An upgrade without a change changes nothing.
 //
 //req:shows A1
 func TestInstalledItWorks(t *testing.T) {
-	program := imageProgram(t)
+	program, user := image(t)
 	stage := newStage(t, "agents")
-	install(t, stage, "{}")
-	all := install(t, stage, "{}")
+	require.NoError(t, upgrade(t, stage.Namespace, "{}"))
+	require.NoError(t, upgrade(t, stage.Namespace, "{}"))
+	manifest, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
+	require.NoError(t, err)
+	all := parseIn(t, stage.Namespace, manifest)
 	d := into[appsv1.Deployment](t, all.one(t, "Deployment/r-agentrun-controllers"))
 	stored, err := stage.Kube.AppsV1().Deployments(stage.Namespace).Get(t.Context(), d.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, stored.Generation, "an upgrade that changes nothing changes nothing")
-	kubeconfig := account(t, stage.Kube, stage.Namespace, d.Spec.Template.Spec.ServiceAccountName)
+	pod := d.Spec.Template.Spec
+	assert.Equal(t, user, fmt.Sprintf("%d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup))
 
-	first := startPod(t, program, kubeconfig, d, "first")
-	leads(t, "the first replica", first)
-	second := startPod(t, program, kubeconfig, d, "second") // ready, though it does not lead
-	succeeds(t, stage, "before")
-	n, err := second.Value(t.Context(), "controller_leader", nil)
+	p := startPod(t, program, account(t, stage.Namespace, pod.ServiceAccountName), d)
+	_, err = stage.Runs.Create(t.Context(), play.NewRun("run"), metav1.CreateOptions{})
 	require.NoError(t, err)
-	assert.Zero(t, n, "two lead")
-	require.NoError(t, first.Stop())
-	leads(t, "the second replica", second)
-	succeeds(t, stage, "after")
-	require.NoError(t, second.Stop())
-	for _, p := range []*rig.Process{first, second} {
-		log, err := os.ReadFile(p.Log)
-		require.NoError(t, err)
-		assert.NotContains(t, strings.ToLower(string(log)), "forbidden")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		run, err := stage.Runs.Get(t.Context(), "run", metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Equal(c, v1alpha1.Succeeded, run.Status.Phase)
+	}, 2*time.Minute, 50*time.Millisecond, "the run has succeeded")
+	leads, err := p.Value(t.Context(), "controller_leader", nil)
+	require.NoError(t, err)
+	assert.NotZero(t, leads)
+	require.NoError(t, p.Stop())
+	log, err := os.ReadFile(p.Log)
+	require.NoError(t, err)
+	assert.NotContains(t, strings.ToLower(string(log)), "forbidden")
+}
+
+// image returns the program of the image, which the Dockerfile's own line
+// compiles, and the user of the image.
+func image(t *testing.T) (program, user string) {
+	t.Helper()
+	dockerfile := string(readChart(t, "Dockerfile"))
+	part := func(pattern string) string {
+		found := regexp.MustCompile("(?m)" + pattern).FindStringSubmatch(dockerfile)
+		require.Len(t, found, 2, pattern)
+		return found[1]
 	}
+	program = filepath.Join(t.TempDir(), "agentrun")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", part(`^RUN (.* go build .* -o )/agentrun \.$`)+program+" .")
+	cmd.Dir = filepath.Join(chartDir, "..", "..", part(`^WORKDIR /src/(.+)$`))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.NotContains(t, string(readFile(t, program)), "ld-linux", "it needs no loader: the image has none")
+	return program, part(`^USER (\d+:\d+)$`)
 }
 
 // startPod runs the program as a container of the workload's pod would be, but
 // for the address it listens at.
-func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, name string) *rig.Process {
+func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment) *rig.Process {
 	t.Helper()
 	var env []string
-	dir := filepath.Join(cluster.Dir(), t.Name(), name)
+	dir := filepath.Join(cluster.Dir(), t.Name())
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	c := d.Spec.Template.Spec.Containers[0]
 	for _, v := range c.Env {
@@ -73,7 +97,7 @@ func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, na
 		case v.ValueFrom.ResourceFieldRef != nil:
 			env = append(env, fmt.Sprintf("%s=%d", v.Name, c.Resources.Limits.Memory().Value()))
 		case v.ValueFrom.FieldRef.FieldPath == "metadata.name":
-			env = append(env, v.Name+"="+name)
+			env = append(env, v.Name+"=pod")
 		case v.ValueFrom.FieldRef.FieldPath == "metadata.namespace":
 			env = append(env, v.Name+"="+d.Namespace)
 		}
@@ -83,26 +107,4 @@ func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, na
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
 	return p
-}
-
-// leads waits until a replica shows that it leads.
-func leads(t *testing.T, name string, p *rig.Process) {
-	t.Helper()
-	eventually(t, name+" leads", func(c *assert.CollectT) {
-		n, err := p.Value(t.Context(), "controller_leader", nil)
-		require.NoError(c, err)
-		require.NotZero(c, n)
-	})
-}
-
-// succeeds makes a run and waits until it has succeeded.
-func succeeds(t *testing.T, stage *play.Stage, name string) {
-	t.Helper()
-	_, err := stage.Runs.Create(t.Context(), play.NewRun(name), metav1.CreateOptions{})
-	require.NoError(t, err)
-	eventually(t, "run "+name+" has succeeded", func(c *assert.CollectT) {
-		run, err := stage.Runs.Get(t.Context(), name, metav1.GetOptions{})
-		require.NoError(c, err)
-		require.Equal(c, v1alpha1.Succeeded, run.Status.Phase)
-	})
 }

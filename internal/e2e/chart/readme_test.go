@@ -5,6 +5,7 @@ package chart_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -26,62 +27,43 @@ func readChart(t *testing.T, name string) []byte {
 
 // whole are the maps that are one value: what Kubernetes has there is not the
 // chart's to list.
-var whole = regexp.MustCompile(`\.(resources|readinessProbe|podSecurityContext|securityContext)$`)
+var whole = regexp.MustCompile(`\.(resources|readinessProbe|podSecurityContext|securityContext|dashboards\.labels)$`)
 
-// leaves are the values that have a row: the values of both workloads have one,
-// under <workload>.
-func leaves(prefix string, v any, into map[string]string) {
-	m, ok := v.(map[string]any)
-	if !ok || len(m) == 0 || prefix == "metrics.dashboards.labels" || whole.MatchString(prefix) {
-		text, _ := json.Marshal(v)
-		into[prefix] = string(text)
-		return
-	}
-	for key, value := range m {
-		leaves(strings.TrimPrefix(prefix+"."+key, "."), value, into)
+// rows are the default of each value and its meaning, the last line above it.
+func rows(t *testing.T, prefix string, node *yamlv3.Node, into map[string]string) {
+	t.Helper()
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		name := strings.TrimPrefix(prefix+"."+key.Value, ".")
+		if value.Kind == yamlv3.MappingNode && len(value.Content) > 0 && !whole.MatchString(name) {
+			rows(t, name, value, into)
+			continue
+		}
+		var v any
+		require.NoError(t, value.Decode(&v))
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		meaning := key.HeadComment[strings.LastIndex(key.HeadComment, "\n")+1:]
+		into[name] = fmt.Sprintf("`%s` | %s", text, strings.TrimPrefix(meaning, "# "))
 	}
 }
 
 // TestReadmeHasEveryValue: a row for each, with its default, and no row for
-// what is none.
+// what is none. The values of both workloads have one, under <workload>.
 //
 //req:shows A3
 func TestReadmeHasEveryValue(t *testing.T) {
-	var values map[string]any
-	require.NoError(t, yaml.Unmarshal(readChart(t, "values.yaml"), &values))
-	want := map[string]string{}
-	leaves("", values, want)
-
 	var page yamlv3.Node
 	require.NoError(t, yamlv3.Unmarshal(readChart(t, "values.yaml"), &page))
-	meanings := map[string]string{}
-	comments("", page.Content[0], meanings)
+	want := map[string]string{}
+	rows(t, "", page.Content[0], want)
 	is := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| `(.*?)` \\| (.*?) \\|$").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
-		names := []string{m[1]}
-		if rest, ok := strings.CutPrefix(m[1], "<workload>."); ok {
-			names = []string{"controllers." + rest, "controlPlane." + rest}
-		}
-		for _, name := range names {
-			assert.NotContains(t, is, name, "a value twice")
-			is[name] = m[2]
-			assert.Equal(t, m[3], meanings[name], "%s: README and the comment in values.yaml", name)
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| (.*) \\|$").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
+		for _, workload := range []string{"controllers", "controlPlane"} {
+			is[strings.Replace(m[1], "<workload>", workload, 1)] = m[2]
 		}
 	}
-	assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(is)))
-	for name, value := range want {
-		assert.Equal(t, value, is[name], name)
-	}
-}
-
-// comments are what values.yaml says above each value, in its last line.
-func comments(prefix string, node *yamlv3.Node, into map[string]string) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		name := strings.TrimPrefix(prefix+"."+node.Content[i].Value, ".")
-		above := node.Content[i].HeadComment
-		into[name] = strings.TrimPrefix(above[strings.LastIndex(above, "\n")+1:], "# ")
-		comments(name, node.Content[i+1], into)
-	}
+	assert.Equal(t, want, is)
 }
 
 // TestTheSchemaHasEveryValue: the names of values.yaml, and only global
@@ -128,19 +110,4 @@ func TestReadmeCommandsRender(t *testing.T) {
 		_, err := template(t, b[1], "--api-versions="+rolloutAPI)
 		assert.NoError(t, err, b[1])
 	}
-}
-
-// TestTheImageIsBuilt: the line of the Dockerfile that compiles gives a static
-// program, and the chart runs it as the user of the image.
-func TestTheImageIsBuilt(t *testing.T) {
-	program := string(readFile(t, imageProgram(t)))
-	assert.NotContains(t, program, "ld-linux", "it needs no loader: the image has none")
-
-	dockerfile := string(readChart(t, "Dockerfile"))
-	user := regexp.MustCompile(`(?m)^USER (\d+):(\d+)$`).FindStringSubmatch(dockerfile)
-	require.NotNil(t, user, "a number, or a kubelet cannot tell that it is not root")
-	out, err := template(t, "{}")
-	require.NoError(t, err)
-	assert.Contains(t, out, "runAsUser: "+user[1])
-	assert.Contains(t, out, "runAsGroup: "+user[2])
 }

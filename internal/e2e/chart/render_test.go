@@ -137,9 +137,4 @@ func TestNamesThatLookLikeSomethingElse(t *testing.T) {
 	out, err := runHelm(t, "template", "42", chartDir, "--namespace=2024", kubeVersion, "--api-versions="+ruleAPI, "--api-versions="+monitorAPI, "--values="+values)
 	require.NoError(t, err)
 	assert.NotRegexp(t, `(?m)(name|namespace|Name|app.kubernetes.io/instance): (123|1e3|100|789|456|42|2024)$`, out)
-
-	// The file of the alerts has placeholders for the names of a release.
-	out, err = runHelm(t, "template", "r", chartDir, "--namespace=my-release-namespace", kubeVersion, "--api-versions="+ruleAPI, "--values="+values)
-	require.NoError(t, err)
-	assert.NotContains(t, out, "my-my-")
 }
