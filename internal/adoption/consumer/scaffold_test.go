@@ -26,30 +26,19 @@ var scaffolds = []string{"v0.22.4", "v0.23.3", "v0.24.1", "v0.25.2"}
 // scaffolds, where they compile. README's table has what rises.
 func TestScaffold_KeepsItsKubernetesVersions(t *testing.T) {
 	r := publish(t)
-	env := r.env(t)
 	head, raises := "| scaffold on controller-runtime |", "| `go get` raises |"
+	// What kubebuilder's main.go and its tests import.
+	imports := []string{
+		"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "k8s.io/client-go/plugin/pkg/client/auth",
+		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/envtest",
+		"sigs.k8s.io/controller-runtime/pkg/metrics/filters",
+	}
 	for _, version := range scaffolds {
-		dir := t.TempDir()
-		// What kubebuilder's main.go and its tests import.
-		write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank([]string{
-			"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "k8s.io/client-go/plugin/pkg/client/auth",
-			"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/envtest",
-			"sigs.k8s.io/controller-runtime/pkg/metrics/filters",
-		})+"\nfunc main() {}\n")
-		run(t, dir, env, "go", "mod", "init", "example.com/consumer")
-		run(t, dir, env, "go", "get", "sigs.k8s.io/controller-runtime@"+version)
-		run(t, dir, env, "go", "mod", "tidy")
-		before := versions(read(t, dir, "go.mod"))
-
-		write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(everyPackage()))
-		run(t, dir, env, "go", "get", modulePath+"@"+r.version)
-		run(t, dir, env, "go", "mod", "tidy")
-		raised := changed(before, versions(read(t, dir, "go.mod")))
-		t.Logf("controller-runtime %s: %d rise: %s", version, len(raised), strings.Join(raised, ", "))
+		a := adopter{imports, []string{"sigs.k8s.io/controller-runtime@" + version}}
+		raised := a.take(t, r, everyPackage())
 		for _, m := range raised {
 			assert.NotContains(t, m, "k8s.io/", "controller-runtime %s: go.mod requires a version that is too high", version)
 		}
-		check(t, dir, env, ".")
 		head += " " + version + " |"
 		raises += " " + families(raised) + " |"
 	}

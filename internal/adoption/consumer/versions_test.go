@@ -14,15 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// project is a module of an adopter, with the versions that it requires.
-type project struct{ clientGo, controllerRuntime, otel string }
-
-// projects are one on the lowest client-go, with the OpenTelemetry of its time,
-// and one that raised client-go without controller-runtime. TestScaffold has
-// one on each minor.
-var projects = []project{
-	{"v0.34.0", "", "v1.35.0"},
-	{"v0.34.0", "v0.21.0", ""},
+// adopter is a module that takes packages.
+type adopter struct {
+	imports []string // of its code
+	gets    []string // modules with versions
 }
 
 // everyPackage has the import paths of the packages.
@@ -39,40 +34,61 @@ func everyPackage() (paths []string) {
 }
 
 // TestGet_KeepsTheKubernetesVersionsOfAProject takes all packages together:
-// they raise whatever one of them raises.
+// they raise whatever one of them raises. One project is on the lowest
+// client-go, with the OpenTelemetry of its time, and one has raised client-go
+// without controller-runtime. TestScaffold has one on each minor.
 func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
 	r := publish(t)
-	env := r.env(t)
-	for _, p := range projects {
-		t.Run(strings.TrimSpace("client-go "+p.clientGo+" "+p.controllerRuntime), func(t *testing.T) {
-			dir := t.TempDir()
-			before := p.create(t, dir, env)
-			take(t, dir, env, r.version, everyPackage()...)
-			raised := changed(before, versions(read(t, dir, "go.mod")))
-			t.Logf("raised: %s", strings.Join(raised, ", "))
-			for _, m := range raised {
-				assert.NotContains(t, m, "k8s.io/")
-			}
-			check(t, dir, env, ".")
-		})
+	for path, version := range map[string]string{
+		"go.opentelemetry.io/otel":       "v1.35.0",
+		"sigs.k8s.io/controller-runtime": "v0.21.0",
+	} {
+		a := adopter{
+			[]string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes", path},
+			[]string{"k8s.io/api@v0.34.0", "k8s.io/apimachinery@v0.34.0", "k8s.io/client-go@v0.34.0", path + "@" + version},
+		}
+		for _, m := range a.take(t, r, everyPackage()) {
+			assert.NotContains(t, m, "k8s.io/")
+		}
 	}
 }
 
 // TestGet_NeedsNoClientGoForAPITypes: such a module has the newest k8s.io/api
 // and no client-go, and client-go v0.34 needs packages that this api dropped.
 func TestGet_NeedsNoClientGoForAPITypes(t *testing.T) {
-	r := publish(t)
-	env, dir := r.env(t), t.TempDir()
-	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank([]string{"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"})+"\nfunc main() {}\n")
+	a := adopter{
+		[]string{"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"},
+		[]string{"k8s.io/api@v0.37.2", "k8s.io/apimachinery@v0.37.2"},
+	}
+	paths := []string{
+		modulePath + "/rollout", modulePath + "/rollout/plan",
+		modulePath + "/status", modulePath + "/status/applyconfiguration",
+	}
+	assert.Empty(t, a.take(t, publish(t), paths))
+}
+
+// take makes the module, adds packages to it, and checks that it compiles. It
+// returns the modules that this raises.
+func (a adopter) take(t *testing.T, r release, paths []string) (raised []string) {
+	t.Helper()
+	dir, env := t.TempDir(), r.env(t)
+	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank(a.imports)+"\nfunc main() {}\n")
 	run(t, dir, env, "go", "mod", "init", "example.com/consumer")
-	run(t, dir, env, "go", "get", "k8s.io/api@v0.37.2", "k8s.io/apimachinery@v0.37.2")
+	run(t, dir, env, "go", append([]string{"get"}, a.gets...)...)
 	run(t, dir, env, "go", "mod", "tidy")
 	before := versions(read(t, dir, "go.mod"))
-	for _, name := range []string{"rollout", "rollout/plan", "status", "status/applyconfiguration"} {
-		take(t, dir, env, r.version, modulePath+"/"+name)
-		assert.Empty(t, changed(before, versions(read(t, dir, "go.mod"))), name)
+	write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(paths))
+	run(t, dir, env, "go", "get", modulePath+"@"+r.version)
+	run(t, dir, env, "go", "mod", "tidy")
+	after := versions(read(t, dir, "go.mod"))
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		if after[path] != before[path] {
+			raised = append(raised, path+" "+before[path]+" => "+after[path])
+		}
 	}
+	t.Logf("%v: %d rise: %s", a.gets, len(raised), strings.Join(raised, ", "))
 	check(t, dir, env, ".")
+	return raised
 }
 
 // check finds what the compiler would refuse in packages of the module in dir.
@@ -81,46 +97,6 @@ func check(t *testing.T, dir string, env []string, packages string) {
 	program := filepath.Join(t.TempDir(), "check")
 	run(t, ".", nil, "go", "build", "-o", program, "./check")
 	t.Logf("checked %s", run(t, dir, env, program, packages))
-}
-
-// take adds packages to the module in dir.
-func take(t *testing.T, dir string, env []string, version string, paths ...string) {
-	t.Helper()
-	write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(paths))
-	get := []string{"get"}
-	for _, path := range paths {
-		get = append(get, path+"@"+version)
-	}
-	run(t, dir, env, "go", get...)
-	run(t, dir, env, "go", "mod", "tidy")
-}
-
-// changed are the modules of before that have another version after.
-func changed(before, after map[string]string) (out []string) {
-	for _, path := range slices.Sorted(maps.Keys(before)) {
-		if after[path] != before[path] {
-			out = append(out, path+" "+before[path]+" => "+after[path])
-		}
-	}
-	return out
-}
-
-// create makes the project, and returns the versions that its go.mod names.
-func (p project) create(t *testing.T, dir string, env []string) map[string]string {
-	t.Helper()
-	imports := []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes"}
-	get := []string{"get", "k8s.io/api@" + p.clientGo, "k8s.io/apimachinery@" + p.clientGo, "k8s.io/client-go@" + p.clientGo}
-	if p.controllerRuntime != "" {
-		imports, get = append(imports, "sigs.k8s.io/controller-runtime"), append(get, "sigs.k8s.io/controller-runtime@"+p.controllerRuntime)
-	}
-	if p.otel != "" {
-		imports, get = append(imports, "go.opentelemetry.io/otel"), append(get, "go.opentelemetry.io/otel@"+p.otel)
-	}
-	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank(imports)+"\nfunc main() {}\n")
-	run(t, dir, env, "go", "mod", "init", "example.com/consumer")
-	run(t, dir, env, "go", get...)
-	run(t, dir, env, "go", "mod", "tidy")
-	return versions(read(t, dir, "go.mod"))
 }
 
 // blank imports the packages for nothing but to have them.

@@ -43,23 +43,8 @@ type RunStatus struct {
 
 	Phase      string             `json:"phase,omitempty"`
 	Message    string             `json:"message,omitempty"`
-	JobRef     *JobRef            `json:"jobRef,omitempty"`
 	Runtime    map[string]string  `json:"runtimeRef,omitempty"`
-	Steps      []Step             `json:"steps,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// JobRef names the Job of a Run.
-type JobRef struct {
-	Name string `json:"name,omitempty"`
-	UID  string `json:"uid,omitempty"`
-}
-
-// Step is one of a Run's steps.
-type Step struct {
-	Name      string       `json:"name"`
-	Phase     string       `json:"phase,omitempty"`
-	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 }
 
 // GetConditions makes a Run fit for the conditions of flux and cluster-api.
@@ -89,17 +74,7 @@ func (r *Run) DeepCopyInto(out *Run) {
 func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 	*out = *s
 	s.Stamp.DeepCopyInto(&out.Stamp)
-	if s.JobRef != nil {
-		out.JobRef = new(*s.JobRef)
-	}
 	out.Runtime = maps.Clone(s.Runtime)
-	if s.Steps != nil {
-		out.Steps = make([]Step, len(s.Steps))
-		for i, st := range s.Steps {
-			st.StartedAt = st.StartedAt.DeepCopy()
-			out.Steps[i] = st
-		}
-	}
 	if s.Conditions != nil {
 		out.Conditions = make([]metav1.Condition, len(s.Conditions))
 		for i := range s.Conditions {
@@ -108,8 +83,7 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 	}
 }
 
-// bigRun is a Run in the middle of its work, with five steps and five
-// conditions.
+// bigRun is a Run in the middle of its work, with five conditions.
 func bigRun() *Run {
 	r := &Run{
 		TypeMeta: metav1.TypeMeta{APIVersion: group.String(), Kind: runKind.Kind},
@@ -121,15 +95,11 @@ func bigRun() *Run {
 	r.Status = RunStatus{
 		Stamp:   status.Stamp{ObservedGeneration: 3, UpdatedAt: noon.DeepCopy(), StartedAt: noon.DeepCopy()},
 		Phase:   "Running",
-		JobRef:  &JobRef{Name: "run-1-job", UID: "0c7e"},
 		Runtime: map[string]string{"node": "n1", "zone": "a"},
 	}
 	for i := range 5 {
-		n := strconv.Itoa(i)
-		step := Step{Name: "step-" + n, Phase: "Running", StartedAt: noon.DeepCopy()}
-		r.Status.Steps = append(r.Status.Steps, step)
 		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{
-			Type: "Condition" + n, Status: metav1.ConditionTrue, Reason: "AsExpected",
+			Type: "Condition" + strconv.Itoa(i), Status: metav1.ConditionTrue, Reason: "AsExpected",
 			Message: "everything is as it should be", ObservedGeneration: 3, LastTransitionTime: noon,
 		})
 	}
