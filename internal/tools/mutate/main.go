@@ -11,7 +11,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -132,63 +130,35 @@ func (p *program) compile(ctx context.Context, work string, files []string) erro
 // try returns the mutants that the tests miss.
 func (p *program) try(ctx context.Context, tests string, mutants []mutant) ([]mutant, error) {
 	p.limit = 600
-	notices, why := p.notices(ctx, tests, 0)
-	if notices {
-		return nil, errors.New(tests + " fails without a change: " + why)
+	if p.notices(ctx, tests, 0) {
+		return nil, errors.New(tests + " fails without a change")
 	}
 	p.limit = 3 + 4*int(p.took.Seconds())
 	fmt.Fprintf(os.Stdout, "%s: %s without a change\n", tests, p.took.Round(time.Second/10))
 	var left []mutant
 	for _, m := range mutants {
-		began := time.Now()
-		notices, why := p.notices(ctx, tests, m.number)
-		if !notices {
+		verdict := "noticed"
+		if !p.notices(ctx, tests, m.number) {
 			left = append(left, m)
-			why = "MISSED"
+			verdict = "MISSED"
 		}
-		took := time.Since(began).Round(time.Second / 10)
-		fmt.Fprintf(os.Stdout, "%s %s [%s, %s]\n", m.where, m.key(), why, took)
+		fmt.Fprintf(os.Stdout, "%s %s [%s, %s]\n", m.where, m.key(), verdict, p.took.Round(time.Second/10))
 	}
 	return left, nil
 }
 
-// notices reports whether the tests fail with a mutant. It ends them at the
-// first failure. A mutant that makes them hang is noticed: they may take four
-// times the processor time that they take without one.
-func (p *program) notices(ctx context.Context, tests string, number int) (bool, string) {
+// notices reports whether the tests fail with a mutant. A mutant that makes
+// them hang, or take all memory, is noticed: they may take four times the
+// processor time that they take without one.
+func (p *program) notices(ctx context.Context, tests string, number int) bool {
 	limited := fmt.Sprintf("ulimit -v 8388608; ulimit -t %d; exec nice -n 19 \"$0\" \"$@\"", p.limit)
 	test := exec.CommandContext(ctx, "sh", "-c", limited, p.binary,
-		"-test.run", tests, "-test.v", "-test.parallel", "2", "-test.timeout", "10m")
+		"-test.run", tests, "-test.failfast", "-test.parallel", "2", "-test.timeout", "10m")
 	test.Dir = p.dir
 	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
-	out, err := test.StdoutPipe()
-	if err != nil {
-		return true, err.Error()
-	}
-	test.Stderr = test.Stdout
-	err = test.Start()
-	if err != nil {
-		return true, err.Error()
-	}
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<24)
-	sign := regexp.MustCompile("Error Trace:|--- FAIL|panic:|fatal error:")
-	noticed := false
-	for lines.Scan() && !noticed {
-		noticed = sign.MatchString(lines.Text())
-	}
-	if noticed {
-		_ = test.Process.Kill()
-	}
-	err = test.Wait()
+	err := test.Run()
 	p.took = test.ProcessState.UserTime() + test.ProcessState.SystemTime()
-	switch {
-	case noticed:
-		return true, "noticed"
-	case err != nil:
-		return true, "hangs" // or it is out of memory
-	}
-	return false, ""
+	return err != nil
 }
 
 // report compares the survivors with the list of those that may survive. A line
