@@ -22,26 +22,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
-
-// grant gives a new identity rights in the stage's namespace, and waits until
-// they count.
-func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *rest.Config {
-	t.Helper()
-	require.NoError(t, rbac.Grant(t.Context(), s.Kube, s.Namespace, name, name, rules...))
-	config, err := plane.User(name)
-	require.NoError(t, err)
-	return config
-}
-
-func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
-}
 
 // terminate deletes the stage's namespace.
 func (s *stage) terminate(t *testing.T) {
@@ -67,9 +52,9 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	s := newStage(t)
 	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
 	c := s.controller(t, jobgc.Options{Finalizer: ours})
-	c.ensured(t, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
+	finished := c.ensured(t, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
 	c.ensured(t, "running", never())
-	s.finished(t, "finished")
+	c.until(t, finished, jobgc.Finished)
 	other := newStage(t, "other")
 	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, "other", suspended())
 	c.stop()
@@ -112,24 +97,30 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 func TestHoldRights(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	guard := func(config *rest.Config) *guard {
-		kube, err := kubernetes.NewForConfig(config)
-		require.NoError(t, err)
-		g, err := jobgc.NewUncached(kube.BatchV1().Jobs, jobgc.Options{Finalizer: finalizer})
-		require.NoError(t, err)
-		return g
+	user := "holds." + s.Namespace
+	config, err := plane.User(user)
+	require.NoError(t, err)
+	kube, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	g, err := jobgc.NewUncached(kube.BatchV1().Jobs, jobgc.Options{Finalizer: finalizer})
+	require.NoError(t, err)
+	grant := func(group, resource string, verbs ...string) {
+		rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+		require.NoError(t, rbac.Grant(t.Context(), s.Kube, s.Namespace, user+"."+verbs[0], user, rule))
 	}
-	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
-	_, err := s.ensure(t.Context(), guard(s.grant(t, "poor."+s.Namespace, jobs)), s.job("job"))
+	grant("batch", "jobs", "create", "get", "patch", "list", "watch")
+	_, err = s.ensure(t.Context(), g, s.job("job"))
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "blockOwnerDeletion")
-	g := guard(s.grant(t, "exact."+s.Namespace, jobs, rule("", "configmaps/finalizers", "update")))
+	grant("", "configmaps/finalizers", "update")
 	ref, err := s.ensure(t.Context(), g, s.job("job"))
 	require.NoError(t, err)
-	s.finished(t, "job")
-	_, f, err := s.step(t.Context(), g, jobgc.Request{Ref: &ref})
-	require.NoError(t, err)
-	ref.Outcome = f.Outcome
+	suite.Eventually(t, "it has finished", func(ctx context.Context) bool {
+		_, f, err := s.step(ctx, g, jobgc.Request{Ref: &ref})
+		require.NoError(t, err)
+		ref.Outcome = f.Outcome
+		return f.State == jobgc.Finished
+	})
 	require.NoError(t, s.release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

@@ -191,16 +191,6 @@ func (s *stage) live(t *testing.T, name string) *batchv1.Job {
 	return job
 }
 
-// finished waits until a Job is Complete or Failed.
-func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
-	t.Helper()
-	suite.Eventually(t, name+" has finished", func(context.Context) bool {
-		job = s.live(t, name)
-		return jobgc.StateOf(job).State == jobgc.Finished
-	})
-	return job
-}
-
 // gone waits until no Job of that name exists.
 func (s *stage) gone(t *testing.T, name string) {
 	t.Helper()
@@ -208,9 +198,10 @@ func (s *stage) gone(t *testing.T, name string) {
 }
 
 // remove deletes a Job, as a person does.
-func (s *stage) remove(t *testing.T, name string, how metav1.DeletionPropagation) {
+func (s *stage) remove(t *testing.T, name string) {
 	t.Helper()
-	require.NoError(t, s.jobs.Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}))
+	background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	require.NoError(t, s.jobs.Delete(t.Context(), name, background))
 }
 
 // patch merges JSON into a Job.
