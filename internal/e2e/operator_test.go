@@ -34,7 +34,7 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 		_, err := plane.Admin.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
 		return err
 	}
-	targets := map[string]manifest.Target{
+	for name, target := range map[string]manifest.Target{
 		"plain": {},
 		"full": {
 			Namespace: stage.Namespace, Labels: map[string]string{"release": "prometheus"}, Job: "agents/runs", SampleLimit: 20_000,
@@ -49,21 +49,18 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 				TLS: true, ServerName: "agentrun.agents.svc", CA: manifest.SecretKey{Name: "tls", Key: "ca.crt"}, Token: manifest.SecretKey{Name: "scrape", Key: "token"},
 			},
 		},
-	}
-	targets["kubebuilder"] = manifest.Target{Access: manifest.Access{
-		TLS: true, InsecureSkipVerify: true, TokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
-	}}
-	for name, target := range targets {
-		t.Run(name, func(t *testing.T) {
-			target.Name = name
-			pack, err := manifest.New(target)
-			require.NoError(t, err)
-			require.NoError(t, apply(pack.ServiceMonitor()))
-			require.NoError(t, apply(pack.PrometheusRule()))
-			require.NoError(t, apply(pack.DashboardConfigMap()))
-			misspelt := strings.Replace(string(pack.ServiceMonitor()), "honorLabels", "honourLabels", 1)
-			assert.ErrorContains(t, apply([]byte(misspelt)), "honourLabels", "the validation is strict")
-		})
+		"kubebuilder": {Access: manifest.Access{
+			TLS: true, InsecureSkipVerify: true, TokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+		}},
+	} {
+		target.Name = name
+		pack, err := manifest.New(target)
+		require.NoError(t, err)
+		for _, body := range [][]byte{pack.ServiceMonitor(), pack.PrometheusRule(), pack.DashboardConfigMap()} {
+			require.NoError(t, apply(body), name)
+		}
+		misspelt := strings.Replace(string(pack.ServiceMonitor()), "honorLabels", "honourLabels", 1)
+		assert.ErrorContains(t, apply([]byte(misspelt)), "honourLabels", "the validation is strict")
 	}
 }
 
@@ -73,13 +70,14 @@ func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	t.Helper()
 	module, err := build.ModuleDir(ctx, filepath.Join("..", "tools"), "github.com/prometheus-operator/prometheus-operator")
 	require.NoError(t, err)
+	args := []string{"apply", "--server-side"}
 	for _, kind := range []string{"servicemonitors", "prometheusrules"} {
-		file := filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
-		_, err := plane.Admin.Run(ctx, nil, "apply", "--server-side", "-f", file)
-		require.NoError(t, err)
-		suite.Eventually(t, kind+" are served", func(ctx context.Context) bool {
-			_, err := plane.Admin.Run(ctx, nil, "get", kind)
-			return err == nil
-		})
+		args = append(args, "-f", filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml"))
 	}
+	_, err = plane.Admin.Run(ctx, nil, args...)
+	require.NoError(t, err)
+	suite.Eventually(t, "both are served", func(ctx context.Context) bool {
+		_, err := plane.Admin.Run(ctx, nil, "get", "servicemonitors,prometheusrules")
+		return err == nil
+	})
 }

@@ -4,6 +4,7 @@
 package events_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,12 +66,14 @@ func TestGroupNotServed(t *testing.T) {
 			require.Len(t, stored, 1)
 			assert.Equal(t, first[0].UID, stored[0].UID, "each write restarts its TTL")
 			assert.Regexp(t, `\(x\d+ over .*connection refused`, s.kubectl(t, "events", "--for=configmap/run-1"))
-			assert.Equal(t, []string{"POST 201", "PATCH 200", "PATCH 200"}, r.answers("")[:3])
-			asked := r.answers("events.k8s.io")
-			assert.Less(t, len(asked), 3, "and not for each Event")
-			for _, answer := range asked {
-				assert.Contains(t, answer, tc.code, tc.reason)
+			asked := 0
+			for _, answer := range r.answers() {
+				if strings.HasPrefix(answer, "events.k8s.io ") {
+					asked++
+					assert.Contains(t, answer, tc.code, tc.reason)
+				}
 			}
+			assert.Less(t, asked, 3, "and not for each Event")
 		})
 	}
 }

@@ -52,5 +52,5 @@ func TestALimitedNamespace_DelaysNoOtherNamespace(t *testing.T) {
 	stop()
 	r.flushed(t)
 	require.Len(t, limited.stored(t), n)
-	assert.Less(t, len(r.wire.Sent()), 10*n, "it is left alone between attempts")
+	assert.Less(t, len(r.answers()), 10*n, "it is left alone between attempts")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +25,6 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 const controller = "agents.example.com/agentrun"
@@ -71,11 +71,36 @@ func (s *stage) stored(t *testing.T) []corev1.Event {
 	return list.Items
 }
 
-// recorder is a running Recorder with its requests.
+// recorder is a running Recorder, and the transport of its client.
 type recorder struct {
 	*events.Recorder
 
-	wire suite.Wire
+	next http.RoundTripper
+	mu   sync.Mutex
+	sent []string // the group, the method and the code of each answered request
+}
+
+// RoundTrip remembers the answers.
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	answer, err := r.next.RoundTrip(q)
+	if err != nil {
+		return nil, err
+	}
+	group := "core"
+	if strings.HasPrefix(q.URL.Path, "/apis/events.k8s.io/") {
+		group = "events.k8s.io"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, fmt.Sprint(group, " ", q.Method, " ", answer.StatusCode))
+	return answer, nil
+}
+
+// answers returns the answers so far, in order.
+func (r *recorder) answers() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.sent)
 }
 
 // A way makes a sink from a clientset.
@@ -92,7 +117,10 @@ func record(t *testing.T, config *rest.Config, sink way, o events.Options) *reco
 	t.Helper()
 	r := new(recorder)
 	config = rest.CopyConfig(config)
-	config.Wrap(r.wire.Around)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		r.next = next
+		return r
+	})
 	cs, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	o.Scheme = scheme.Scheme
@@ -114,19 +142,4 @@ func (r *recorder) flushed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(logr.NewContext(t.Context(), logr.Discard()), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, r.Flush(ctx))
-}
-
-// answers returns the methods and the codes of the requests to some groups, in
-// order. The recorder repeats a request that was not answered in time.
-func (r *recorder) answers(groups ...string) (all []string) {
-	for _, q := range r.wire.Sent() {
-		group := ""
-		if strings.HasPrefix(q.Path, "/apis/events.k8s.io/") {
-			group = "events.k8s.io"
-		}
-		if slices.Contains(groups, group) && q.Code != 0 {
-			all = append(all, fmt.Sprint(q.Method, " ", q.Code))
-		}
-	}
-	return all
 }
