@@ -140,8 +140,7 @@ func (s *stage) pausedAt(step int64, r *rollout.Rollout, weight int32) {
 // stable is the hash of the pods that are stable.
 func (s *stage) stable() string {
 	s.Helper()
-	hash, _, err := unstructured.NestedString(s.get("web").Object, "status", "stableRS")
-	require.NoError(s, err)
+	hash := s.kubectl("get rollout web -o jsonpath={.status.stableRS}")
 	require.NotEmpty(s, hash)
 	return hash
 }

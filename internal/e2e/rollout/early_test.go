@@ -4,10 +4,7 @@
 package rollout_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +19,7 @@ import (
 )
 
 // TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate watches a Rollout while a
-// policy keeps the controller from the new template, and while it changes in
+// quota keeps the controller from the new template, and while it changes in
 // other ways. The controller writes the new generation first, and the rest
 // later. No version of the Rollout is Paused or Healthy by the pods of another
 // template.
@@ -32,7 +29,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.started(converted(t, "web:1", rollout.Options{}))
-	allow := s.refuse("web:2")
+	allow := s.refuse()
 	seen := s.watched()
 	to := func(image string, replicas int32, paused bool) {
 		r := converted(t, image, rollout.Options{})
@@ -46,7 +43,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	}
 	to("web:2", 5, false)
 	_, message := live.PhaseOf(s.reaches("web", live.Degraded))
-	require.Contains(t, message, "no such image")
+	require.Contains(t, message, "exceeded quota")
 	assert.NotContains(t, s.images(), "web:2")
 	allow()
 	finish()
@@ -62,31 +59,20 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	s.judge(seen())
 }
 
-// refuse has the API server refuse ReplicaSets with the image in the namespace,
-// until the function that it returns is called.
-func (s *stage) refuse(image string) (allow func()) {
+// refuse has the API server refuse new ReplicaSets in the namespace, until the
+// function that it returns is called. No controller writes the status of the
+// quota here.
+func (s *stage) refuse() (allow func()) {
 	s.Helper()
-	policy, err := os.ReadFile(filepath.Join("testdata", "policy.yaml"))
-	require.NoError(s, err)
-	text := strings.NewReplacer("NAMESPACE", s.namespace, "IMAGE", image).Replace(string(policy))
-	on := func(verb string) { s.sh("kubectl " + verb + " -f - <<'EOF'\n" + text + "\nEOF") }
-	on("apply")
-	asked := web(image).Spec.Template
-	file := s.file(map[string]any{
-		"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": map[string]any{"name": "asked"},
-		"spec": map[string]any{"replicas": 0, "selector": map[string]any{"matchLabels": asked.Labels}, "template": asked},
+	s.kubectl("create quota none --hard=count/replicasets.apps=0,count/secrets=0")
+	s.kubectl(`patch quota none --subresource=status --type=merge -p '{"status":{
+		"hard":{"count/replicasets.apps":"0","count/secrets":"0"},
+		"used":{"count/replicasets.apps":"0","count/secrets":"0"}}}'`)
+	s.eventually("the API server has the quota", func(c *assert.CollectT) {
+		_, err := s.try(plane.Kubeconfig(), "kubectl -n "+s.namespace+" create secret generic asked --dry-run=server")
+		require.Error(c, err)
 	})
-	// The API server reads policies once a second, so that each change is late.
-	isRefused := func(c *assert.CollectT, want bool) {
-		out, err := s.try(plane.Kubeconfig(), "kubectl -n "+s.namespace+" create --dry-run=server -f "+file)
-		require.Equal(c, want, err != nil && strings.Contains(out, "no such image"), out)
-	}
-	s.eventually("the API server has the policy", func(c *assert.CollectT) { isRefused(c, true) })
-	return func() {
-		s.Helper()
-		on("delete")
-		s.eventually("the API server has no policy", func(c *assert.CollectT) { isRefused(c, false) })
-	}
+	return func() { s.kubectl("delete quota none") }
 }
 
 // watched collects the versions of the Rollout web from now on, until the

@@ -13,7 +13,6 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -21,29 +20,22 @@ import (
 // Service since it was last reset: what its users had.
 type capacity struct {
 	mu          sync.Mutex
-	slices      map[types.UID][]types.UID // ready pods
 	now         int
 	least, most int
 	seen        int // changes
-	stop        context.CancelFunc
 	ended       chan struct{}
 }
 
-// measure follows the EndpointSlices of the Service web without a gap, from a
-// list on, and starts counting when want are ready.
+// measure follows the EndpointSlice of the Service web without a gap, and
+// starts counting when want are ready. So few endpoints are in one slice.
 func (s *stage) measure(want int) *capacity {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
-	client := s.kube.DiscoveryV1().EndpointSlices(s.namespace)
-	const ours = discoveryv1.LabelServiceName + "=web"
-	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: ours})
+	w, err := s.kube.DiscoveryV1().EndpointSlices(s.namespace).Watch(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=web",
+	})
 	require.NoError(s, err)
-	c := &capacity{slices: map[types.UID][]types.UID{}, stop: cancel, ended: make(chan struct{})}
-	for i := range list.Items {
-		c.set(&list.Items[i])
-	}
-	w, err := client.Watch(ctx, metav1.ListOptions{LabelSelector: ours, ResourceVersion: list.ResourceVersion})
-	require.NoError(s, err)
+	c := &capacity{ended: make(chan struct{})}
 	go func() {
 		defer close(c.ended)
 		for e := range w.ResultChan() {
@@ -65,31 +57,20 @@ func (c *capacity) event(e watch.Event) {
 	if !ok {
 		return
 	}
+	ready := 0
+	for _, e := range slice.Endpoints {
+		if e.Conditions.Ready != nil && *e.Conditions.Ready {
+			ready++
+		}
+	}
+	if e.Type == watch.Deleted {
+		ready = 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e.Type == watch.Deleted {
-		slice.Endpoints = nil
-	}
-	c.set(slice)
+	c.now = ready
 	c.least, c.most = min(c.least, c.now), max(c.most, c.now)
 	c.seen++
-}
-
-func (c *capacity) set(slice *discoveryv1.EndpointSlice) {
-	var pods []types.UID
-	for _, e := range slice.Endpoints {
-		if e.Conditions.Ready != nil && *e.Conditions.Ready && e.TargetRef != nil {
-			pods = append(pods, e.TargetRef.UID)
-		}
-	}
-	c.slices[slice.UID] = pods
-	distinct := map[types.UID]bool{}
-	for _, pods := range c.slices {
-		for _, pod := range pods {
-			distinct[pod] = true
-		}
-	}
-	c.now = len(distinct)
 }
 
 func (c *capacity) reset() {

@@ -26,6 +26,7 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // The control plane and the command of examples/rollout, shared by all tests.
@@ -40,7 +41,7 @@ const commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
 
 func options() controlplane.Options {
 	return controlplane.Options{
-		Log: os.Stderr, Nodes: 3, ArgoRollouts: true, AuditPolicy: auditPolicy,
+		Nodes: 3, ArgoRollouts: true, AuditPolicy: auditPolicy,
 		Controllers: []string{
 			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller",
 		},
@@ -49,7 +50,7 @@ func options() controlplane.Options {
 }
 
 func TestMain(m *testing.M) {
-	code, err := outside(m)
+	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e/rollout:", err)
 		code = 1
@@ -57,67 +58,45 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// outside builds what is not yet built, which may need the network, and goes
-// inside.
-func outside(m *testing.M) (int, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	if command = os.Getenv(commandVariable); command != "" {
-		return inside(ctx, m)
-	}
-	if _, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: options().Programs()}); err != nil {
-		return 1, err
-	}
-	if _, err := build.ArgoRolloutsSource(ctx); err != nil { // the CRDs
-		return 1, err
-	}
-	dir, err := os.MkdirTemp("", "e2e-rollout-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	command = filepath.Join(dir, "rollout")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/proompteng/controllerkit/examples/rollout").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("examples/rollout: %w: %s", err, out)
-	}
-	if err := os.Setenv(commandVariable, command); err != nil {
-		return 1, err
-	}
-	if netns.Alone() { // a machine without any network
-		return inside(ctx, m)
-	}
-	return netns.Again(ctx)
-}
-
-func inside(ctx context.Context, m *testing.M) (code int, err error) {
-	if err := netns.Up(); err != nil {
-		return 1, err
-	}
-	if plane, err = controlplane.Start(ctx, options()); err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code != 0 {
-			plane.Keep()
-		}
-		if stopped := plane.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	// Most of the time a test waits for a controller.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		return 1, err
-	}
-	flag.Parse() // -parallel of the command line wins
-	code = m.Run()
-	if all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""; all && code == 0 {
-		rights, err := notNeeded()
+func run(m *testing.M) (int, error) {
+	command = os.Getenv(commandVariable)
+	if command == "" {
+		dir, err := os.MkdirTemp("", "e2e-rollout-")
 		if err != nil {
 			return 1, err
 		}
-		if len(rights) > 0 {
-			return 1, fmt.Errorf("rollout/plan documents rights that no plan made use of: %q", rights)
+		defer func() { _ = os.RemoveAll(dir) }()
+		command = filepath.Join(dir, "rollout")
+		if err := prepare(context.Background()); err != nil {
+			return 1, err
+		}
+		if !netns.Alone() { // a machine with a network
+			return netns.Again(context.Background())
 		}
 	}
-	return code, nil
+	if err := netns.Up(); err != nil {
+		return 1, err
+	}
+	return suite.Main(m, "e2e/rollout", options(), func(_ context.Context, cp *controlplane.ControlPlane) error {
+		plane = cp
+		// Most of the time a test waits for a controller. -parallel of the
+		// command line wins.
+		err := flag.Set("test.parallel", "8")
+		flag.Parse()
+		return err
+	}), nil
+}
+
+// prepare builds what is not yet built, which may need the network.
+func prepare(ctx context.Context) error {
+	if _, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: options().Programs()}); err != nil {
+		return err
+	}
+	if _, err := build.ArgoRolloutsSource(ctx); err != nil { // the CRDs
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/proompteng/controllerkit/examples/rollout").CombinedOutput(); err != nil {
+		return fmt.Errorf("examples/rollout: %w: %s", err, out)
+	}
+	return os.Setenv(commandVariable, command)
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
@@ -60,15 +62,41 @@ func (s *stage) back(to *appsv1.Deployment, args ...string) {
 	s.follow(s.plan("rollout,hpa", append(append([]string{"-rollback"}, args...), "-", s.file(to))...))
 }
 
+// inGit is the Deployment web as in a repository: with these variables, and
+// without replicas.
+func inGit(image string, variables ...string) *appsv1.Deployment {
+	d := web(image)
+	d.Spec.Replicas = nil
+	for _, name := range variables {
+		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: name, Value: "x"})
+	}
+	return d
+}
+
+// sync applies an object as a GitOps tool does, without force.
+func (s *stage) sync(obj any) {
+	s.Helper()
+	s.kubectl("apply --server-side --field-manager=gitops -f " + s.file(obj))
+}
+
+func (s *stage) variables(workload string) string {
+	s.Helper()
+	return s.kubectl("get " + workload + " -o 'jsonpath={.spec.template.spec.containers[0].env[*].name} {.spec.replicas}'")
+}
+
 // TestMigration_IsFollowedByACanary: a plan may run twice, and the first change
 // after it is a canary. A return from its middle loses no endpoint, though
-// the pods run two versions then.
+// the pods run two versions then. The plan applies as the tool that applies the
+// live workload, so a variable that is removed from the repository is removed
+// from the pods. No manager keeps the replicas.
 //
 //req:shows R5
 func TestMigration_IsFollowedByACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.deploy(web("web:1"))
+	s.sync(inGit("web:1", "A", "B"))
+	s.kubectl("scale deployment web --replicas=5")
+	s.kubectl("rollout status deployment web --timeout=2m")
 	runbook := s.plan("deployment", "-plan")
 	s.follow(runbook)
 	stable := s.stable()
@@ -76,15 +104,24 @@ func TestMigration_IsFollowedByACanary(t *testing.T) {
 	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:1": 5})
 
-	r := converted(t, "web:2", rollout.Options{})
-	s.kubectl("apply --server-side --validate=strict --field-manager=rollout.test -f " + s.file(r))
+	r, errs := rollout.Convert(inGit("web:2", "A"), rollout.Options{OmitReplicas: true})
+	require.Empty(t, errs)
+	s.sync(r)
 	s.reaches("web", live.Paused)
 	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
+	assert.Equal(t, "A 5", s.variables("rollout/web"))
 	c := s.measure(5)
-	s.back(web("web:1"), "-allow-template-change")
+	s.back(inGit("web:1", "A", "B"), "-allow-template-change")
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("back from the middle of a canary", c, 10)
+
+	d := inGit("web:1")
+	s.sync(d)
+	assert.Equal(t, " 5", s.variables("deployment/web"))
+	d.Spec.Replicas = new(int32(6))
+	s.sync(d)
+	assert.Equal(t, " 6", s.variables("deployment/web"))
 }
 
 // TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the
@@ -161,7 +198,7 @@ func (s *stage) outage(c *capacity) {
 }
 
 // TestTheAutoscalerFollows: it is handed over, not doubled, and scales what it
-// is handed to.
+// is handed to. The plans make use of each right that rollout/plan documents.
 //
 //req:shows R5
 func TestTheAutoscalerFollows(t *testing.T) {
@@ -170,7 +207,7 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	s.deploy(web("web:1"))
 	s.kubectl("autoscale deployment web --max=10") // without metrics it keeps its bounds
 	c := s.measure(5)
-	s.follow(s.plan("deployment,hpa", "-plan"))
+	s.followSlowly("deployment", s.plan("deployment,hpa", "-plan"))
 	s.capacity("there", c, 10)
 
 	s.kubectl(`patch hpa web --type=merge -p '{"spec":{"minReplicas":7}}'`)
@@ -184,8 +221,9 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	// The rollback keeps the replicas that the autoscaler has set, not the
 	// manifest's.
 	c.reset()
-	s.back(web("web:1"))
+	s.followSlowly("rollout", s.plan("rollout,hpa", "-rollback", "-", s.file(web("web:1"))))
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
 	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
+	assert.Empty(t, suite.Unused(documented(t), s.requests()))
 }

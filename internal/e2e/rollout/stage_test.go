@@ -39,7 +39,7 @@ type stage struct {
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
 	templates dynamic.ResourceInterface // core/v1 PodTemplates
-	planner   string                    // see asPlanner
+	planner   string                    // see grant
 }
 
 func newStage(t *testing.T) *stage {
@@ -48,6 +48,7 @@ func newStage(t *testing.T) *stage {
 	s := clients(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
 	s.sh("kubectl create namespace " + s.namespace)
 	s.kubectl("create service clusterip web --tcp=80") // of the pods with app=web
+	s.grant()
 	return s
 }
 
