@@ -52,7 +52,7 @@ var (
 		if err != nil || !missing {
 			return false, err
 		}
-		_, err = w.server.Get(ctx, ref.Name, metav1.GetOptions{})
+		_, err = w.kube.BatchV1().Jobs(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		return judge(err)
 	}}
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A rule that never says missing, or a watch that is never late, would pass
@@ -32,7 +34,10 @@ func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {
 		}
 	}
 	each(false)
-	assert.Zero(t, w.server.gets)
-	w.server.remove(ref.Name)
+	assert.Zero(t, w.reads())
+	seen, err := w.lister.Get(ref.Name)
+	require.NoError(t, err)
+	require.NoError(t, w.kube.BatchV1().Jobs(namespace).Delete(t.Context(), ref.Name, metav1.DeleteOptions{}))
+	w.watched.Delete(seen.DeepCopy())
 	each(true)
 }

@@ -11,11 +11,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/jobgctest"
 )
 
 const namespace = "ci"
@@ -23,19 +25,22 @@ const namespace = "ci"
 // world is a controller's view of a server: a real informer of client-go, and
 // its users.
 type world struct {
-	server *server
-	lister batchlisters.JobNamespaceLister
-	guard  *jobgc.Guard
-	store  cache.Store
-	stop   func()
+	kube    *fake.Clientset
+	watched *cachetesting.FakeControllerSource // what the watch has seen
+	lister  batchlisters.JobNamespaceLister
+	guard   *jobgc.Guard
+	store   cache.Store
+	stop    func()
 }
 
 // newWorld starts an informer and returns when it watches.
 func newWorld(ctx context.Context) (*world, error) {
-	s := newServer()
+	kube := fake.NewClientset()
+	jobgctest.GiveUIDs(kube)
+	watched := cachetesting.NewFakeControllerSource()
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	informer := cache.NewSharedIndexInformer(listWatch{s.watched}, &batchv1.Job{}, 0, indexers)
-	guard, err := jobgc.New(s.client, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})
+	informer := cache.NewSharedIndexInformer(listWatch{watched}, &batchv1.Job{}, 0, indexers)
+	guard, err := jobgc.New(kube.BatchV1().Jobs, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +55,10 @@ func newWorld(ctx context.Context) (*world, error) {
 		cancel()
 		<-done
 		pass(lag + time.Millisecond) // nothing may be sent afterwards
-		s.watched.Shutdown()
+		watched.Shutdown()
 	}
 	return &world{
-		server: s, guard: guard, store: informer.GetStore(), stop: stop,
+		kube: kube, watched: watched, guard: guard, store: informer.GetStore(), stop: stop,
 		lister: batchlisters.NewJobLister(informer.GetIndexer()).Jobs(namespace),
 	}, nil
 }
@@ -102,15 +107,29 @@ func job(i int) *batchv1.Job {
 	}}
 }
 
-// create creates the i-th Job, and returns what its owner records of it.
+// create creates the i-th Job, which the watch shows later. It returns what the
+// owner of the Job records of it.
 func (w *world) create(ctx context.Context, i int) (jobgc.Ref, error) {
-	made, err := w.server.Create(ctx, job(i), metav1.CreateOptions{})
+	one := job(i)
+	one.CreationTimestamp = metav1.Now() // the fake sets none
+	made, err := w.kube.BatchV1().Jobs(namespace).Create(ctx, one, metav1.CreateOptions{})
 	if err != nil {
 		return jobgc.Ref{}, err
 	}
+	time.AfterFunc(lag, func() { w.watched.Add(made.DeepCopy()) })
 	return jobgc.Ref{
 		Namespace: made.Namespace, Name: made.Name, UID: made.UID, CreatedAt: new(made.CreationTimestamp),
 	}, nil
+}
+
+// reads counts the live reads, which correct the cache.
+func (w *world) reads() (n int) {
+	for _, a := range w.kube.Actions() {
+		if a.GetVerb() == "get" {
+			n++
+		}
+	}
+	return n
 }
 
 // pass waits.
