@@ -8,8 +8,8 @@
 // adopter would write, and run the project's own tests:
 //
 //   - kubebuilder: a fresh scaffold, its own make targets and its envtest suite
-//   - sample-controller: the example of the Kubernetes project, its unit tests,
-//     its generators, and the program on the local control plane
+//   - sample-controller: the example of the Kubernetes project, its unit tests
+//     and its generators
 //   - peers: the tests of Flux's patch helper and of apimachinery's conditions,
 //     with package status in place of their code
 //   - generators: deepcopy-gen, applyconfiguration-gen and controller-gen on a
