@@ -110,11 +110,8 @@ func (s *store) outcome(began time.Time) outcome {
 	return outcome{Writes: s.creates + s.patches, Most: s.most, Last: s.last.Sub(began).Seconds()}
 }
 
-// ourEvents and ourCore are the clients that events.NewSink takes.
-type (
-	ourEvents struct{ *store }
-	ourCore   struct{ *store }
-)
+// ourEvents is the client that events.NewSink takes.
+type ourEvents struct{ *store }
 
 func (c ourEvents) Create(
 	_ context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
@@ -126,18 +123,6 @@ func (c ourEvents) Patch(
 	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
 ) (*eventsv1.Event, error) {
 	return new(eventsv1.Event), c.patch()
-}
-
-func (c ourCore) Create(
-	_ context.Context, ev *corev1.Event, _ metav1.CreateOptions,
-) (*corev1.Event, error) {
-	return ev, c.create(ev.InvolvedObject)
-}
-
-func (c ourCore) Patch(
-	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
-) (*corev1.Event, error) {
-	return new(corev1.Event), c.patch()
 }
 
 // recordSink and eventsSink are the sinks for client-go's tools/record and

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	toolsevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -49,8 +50,8 @@ const (
 func ours(o events.Options) way {
 	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
 		o.Scheme = scheme.Scheme
-		sink := events.NewSink(
-			func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
+		var none func(string) typedcorev1.EventInterface // this server refuses no group
+		sink := events.NewSink(func(string) ourEvents { return ourEvents{s} }, none)
 		rec, err := events.New(sink, controller, o)
 		if err != nil {
 			return recorder{}, err
