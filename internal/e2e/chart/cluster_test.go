@@ -57,9 +57,9 @@ func newStage(t *testing.T, namespace string) *play.Stage {
 }
 
 // upgrade installs or upgrades the chart with helm, as a user does.
-func upgrade(t *testing.T, namespace, values string) error {
+func upgrade(t *testing.T, release, namespace, values string) error {
 	t.Helper()
-	_, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace,
+	_, err := runHelm(t, "upgrade", "--install", release, chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace,
 		"--values="+valuesFile(t, both), "--values="+valuesFile(t, values), "--timeout=2m")
 	return err
 }

@@ -34,8 +34,8 @@ import (
 func TestInstalledItWorks(t *testing.T) {
 	program, user := image(t)
 	stage := newStage(t, "agents")
-	require.NoError(t, upgrade(t, stage.Namespace, "{}"))
-	require.NoError(t, upgrade(t, stage.Namespace, "{}"))
+	require.NoError(t, upgrade(t, "r", stage.Namespace, "{}"))
+	require.NoError(t, upgrade(t, "r", stage.Namespace, "{}"))
 	manifest, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
 	require.NoError(t, err)
 	all := parseIn(t, stage.Namespace, manifest)

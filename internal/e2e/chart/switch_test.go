@@ -34,7 +34,7 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	workloads := func() string { return ask("get", "deployments,rollouts", "--output=name") }
 	const on, off, keep = "enabled: true", "enabled: false", ", keepOnSwitch: true"
 	turn := func(settings string) error {
-		return upgrade(t, namespace, "{metrics: {dashboards: {enabled: false}}, controlPlane: {enabled: false}, controllers: {progressiveDelivery: {"+settings+"}}}")
+		return upgrade(t, "r", namespace, "{metrics: {dashboards: {enabled: false}}, controlPlane: {enabled: false}, controllers: {progressiveDelivery: {"+settings+"}}}")
 	}
 	require.NoError(t, turn(off+keep))
 	err := turn(on + keep)
@@ -73,6 +73,8 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	assert.Equal(t, deployment, workloads())
 
 	t.Run("EveryCIFile", everyCIFile)
+	t.Run("Names", everyName)
+	t.Run("Releases", fourReleases)
 }
 
 // everyCIFile: a strict API server accepts each object that the files of ci/
@@ -81,15 +83,14 @@ func everyCIFile(t *testing.T) {
 	for _, namespace := range []string{"ns", "team-a", "team-b", "monitoring"} {
 		newStage(t, namespace)
 	}
-	strictly := []string{"apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename=-"}
 	for file, values := range ciFiles(t) {
 		out, err := template(t, values)
 		require.NoError(t, err)
-		answer, err := kubectl(t, out, strictly...)
+		answer, err := kubectl(t, out, strictly()...)
 		require.NoError(t, err, "%s: %s", file, answer)
 		namespace := "ci-" + file
 		newStage(t, namespace)
-		require.NoError(t, upgrade(t, namespace, values), file)
+		require.NoError(t, upgrade(t, "r", namespace, values), file)
 	}
 	for fault, tc := range map[string]struct{ file, old, with string }{
 		"An unknown field of a built-in kind.":   {"default", "minReadySeconds:", "minReadySecondz:"},
@@ -100,8 +101,45 @@ func everyCIFile(t *testing.T) {
 		require.NoError(t, err)
 		bad := strings.Replace(good, tc.old, tc.with, 1)
 		require.NotEqual(t, good, bad, fault)
-		_, err = kubectl(t, bad, strictly...)
+		_, err = kubectl(t, bad, strictly()...)
 		assert.Error(t, err, fault)
+	}
+}
+
+// strictly asks the API server whether it accepts objects as they are.
+func strictly() []string {
+	return []string{"apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename=-"}
+}
+
+// everyName: the API server accepts the names and labels of each release.
+func everyName(t *testing.T) {
+	for _, namespace := range []string{"123", "456", "2024"} {
+		newStage(t, namespace)
+	}
+	long := strings.Repeat("a", 53)
+	for reason, args := range map[string][]string{
+		"The longest release that helm takes.": {long, "--namespace=ns"},
+		"Long overrides.":                      {long, "--namespace=ns", "--set=fullnameOverride=" + strings.Repeat("b", 60), "--set=nameOverride=" + strings.Repeat("c", 60)},
+		"Numbers are DNS labels, and YAML must keep them strings.": {"42", "--namespace=2024", "--values=" + valuesFile(t, `{
+  controller: {namespaces: ["123"]}, controllers: {serviceAccount: {name: "1e3"}, priorityClassName: "100"},
+  metrics: {tls: {secretName: "789"}, dashboards: {enabled: true, namespace: "456"}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`)},
+	} {
+		out, err := runHelm(t, append([]string{"template", chartDir, kubeVersion, "--set=controlPlane.enabled=true", "--name-template"}, args...)...)
+		require.NoError(t, err)
+		answer, err := kubectl(t, out, strictly()...)
+		require.NoError(t, err, "%s: %s", reason, answer)
+	}
+}
+
+// fourReleases: they share no cluster-scoped object, and none in a namespace
+// for all monitors, rules and dashboards, or helm would refuse the second. Two
+// have one name in two namespaces. A hyphen joins the names of two alike.
+func fourReleases(t *testing.T) {
+	newStage(t, "m")
+	for _, r := range [][2]string{{"agentrun", "one"}, {"agentrun", "other"}, {"b-agentrun", "a"}, {"agentrun", "a-b"}} {
+		newStage(t, r[1])
+		assert.NoError(t, upgrade(t, r[0], r[1], `{controller: {allNamespaces: true}, metrics: {
+  serviceMonitor: {enabled: true, namespace: m}, prometheusRule: {enabled: true, namespace: m}, dashboards: {namespace: m}}}`))
 	}
 }
 
