@@ -55,9 +55,9 @@ type Options struct {
 	// Empty means one of the API server's version, which Start builds.
 	Kubectl string
 
-	// Nodes is the number of nodes that kwok simulates, with kube-scheduler.
-	// Zero means one node on which package kubelet binds and runs the pods.
-	Nodes int
+	// Nodes has kwok simulate three nodes, with kube-scheduler. False means one
+	// node on which package kubelet binds and runs the pods.
+	Nodes bool
 
 	// ArgoRollouts prepares the controller of Argo Rollouts; see
 	// [ControlPlane.InstallArgoRollouts]. It listens on every address, so Start
@@ -181,8 +181,8 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	}
 	cp.ControllerManager.args = append(cp.ControllerManager.args, opts.ControllerManagerArgs...)
 	cp.processes = []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
-	if opts.Nodes > 0 {
-		if err := cp.prepareNodes(programs, opts.Nodes); err != nil {
+	if opts.Nodes {
+		if err := cp.prepareNodes(programs); err != nil {
 			return err
 		}
 	}

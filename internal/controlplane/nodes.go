@@ -9,13 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
@@ -35,6 +28,9 @@ const (
 //go:embed stages.yaml
 var stages []byte
 
+//go:embed nodes.yaml
+var nodes []byte
+
 // Programs are what Start needs beyond the control plane itself, for
 // build.Options.More.
 func (o Options) Programs() []string {
@@ -42,7 +38,7 @@ func (o Options) Programs() []string {
 	if o.Kubectl == "" {
 		more = append(more, build.Kubectl)
 	}
-	if o.Nodes > 0 {
+	if o.Nodes {
 		more = append(more, build.Scheduler, build.Kwok)
 	}
 	if o.ArgoRollouts {
@@ -52,15 +48,16 @@ func (o Options) Programs() []string {
 }
 
 // prepareNodes describes the scheduler, and kwok with its nodes.
-func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
+func (cp *ControlPlane) prepareNodes(programs build.Binaries) error {
 	for _, program := range []string{build.Scheduler, build.Kwok} {
 		if err := cp.writeIdentity(program, "system:"+program, masters); err != nil {
 			return err
 		}
 	}
-	config := filepath.Join(cp.dir, "stages.yaml")
-	if err := os.WriteFile(config, stages, 0o600); err != nil {
-		return fmt.Errorf("controlplane: %w", err)
+	for name, content := range map[string][]byte{"stages.yaml": stages, "nodes.yaml": nodes} {
+		if err := os.WriteFile(filepath.Join(cp.dir, name), content, 0o600); err != nil {
+			return fmt.Errorf("controlplane: %w", err)
+		}
 	}
 	// With pods it takes most of what all programs take. It collects rarely, but
 	// near this limit. A limit of 384 took 1.6x the CPU.
@@ -69,7 +66,7 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	cp.Scheduler = cp.process(programs[build.Scheduler], port, healthy(cp.pki, port))
 	cp.ControllerManager.env = append(cp.ControllerManager.env, smallHeap)
 	cp.Scheduler.env = append(cp.Scheduler.env, smallHeap)
-	cp.Kwok = cp.process(programs[build.Kwok], 0, nodesReady(cp.admin, nodes))
+	cp.Kwok = cp.process(programs[build.Kwok], 0, cp.nodesReady)
 	cp.processes = append(cp.processes, cp.Scheduler, cp.Kwok)
 	return nil
 }
@@ -80,38 +77,10 @@ const smallHeap = "GOGC=50"
 
 // nodesReady creates the nodes where they are missing, and asks whether kwok
 // has made all of them ready.
-func nodesReady(admin *rest.Config, nodes int) probe {
-	return func(ctx context.Context) error {
-		client, err := kubernetes.NewForConfig(admin)
-		if err != nil {
-			return err
-		}
-		var unready error
-		for i := range nodes {
-			name := "kwok-" + strconv.Itoa(i)
-			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				// The scheduler spreads pods by this label.
-				labels := map[string]string{corev1.LabelHostname: name}
-				node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-				node, err = client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
-			}
-			if err != nil {
-				return err
-			}
-			if !ready(node) {
-				unready = fmt.Errorf("node %s is not ready", name)
-			}
-		}
-		return unready
+func (cp *ControlPlane) nodesReady(ctx context.Context) error {
+	path := filepath.Join(cp.dir, "nodes.yaml")
+	if err := cp.runKubectl(ctx, "apply", "--server-side", "-f", path); err != nil {
+		return err
 	}
-}
-
-func ready(node *corev1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return cp.runKubectl(ctx, "wait", "--for=condition=Ready", "--timeout=10s", "-f", path)
 }

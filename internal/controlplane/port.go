@@ -24,7 +24,7 @@ type port struct {
 	socket int
 }
 
-// reservePort reserves a free port on 127.0.0.1.
+// reservePort reserves a free port on 127.0.0.1, which the system chooses.
 func reservePort() (*port, error) {
 	syscall.ForkLock.RLock() // no child may inherit the socket
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -32,34 +32,21 @@ func reservePort() (*port, error) {
 		unix.CloseOnExec(socket)
 	}
 	syscall.ForkLock.RUnlock()
-	if err != nil {
-		return nil, fmt.Errorf("controlplane: port: %w", os.NewSyscallError("socket", err))
+	if err == nil {
+		err = unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 	}
-	number, err := bindLoopback(socket)
+	if err == nil {
+		err = unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	var address unix.Sockaddr
+	if err == nil {
+		address, err = unix.Getsockname(socket)
+	}
 	if err != nil {
-		_ = unix.Close(socket)
 		return nil, fmt.Errorf("controlplane: port: %w", err)
 	}
-	return &port{number: number, socket: socket}, nil
-}
-
-// bindLoopback binds the socket to a port that the system chooses.
-func bindLoopback(socket int) (int, error) {
-	if err := unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
-		return 0, os.NewSyscallError("setsockopt", err)
-	}
-	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return 0, os.NewSyscallError("bind", err)
-	}
-	address, err := unix.Getsockname(socket)
-	if err != nil {
-		return 0, os.NewSyscallError("getsockname", err)
-	}
-	v4, ok := address.(*unix.SockaddrInet4)
-	if !ok {
-		return 0, fmt.Errorf("bound to %T", address)
-	}
-	return v4.Port, nil
+	bound := address.(*unix.SockaddrInet4) //nolint:forcetypeassert // as above
+	return &port{number: bound.Port, socket: socket}, nil
 }
 
 // release gives the port back.

@@ -27,7 +27,7 @@
 // # RBAC
 //
 // pods: get, list, watch, delete; pods/binding: create; pods/status: update;
-// nodes: create; nodes/status: update.
+// nodes: create.
 //
 // # When not to use it
 //
@@ -44,9 +44,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -65,7 +63,7 @@ const workers = 16
 type Kubelet struct {
 	client kubernetes.Interface
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	stages sync.Map // when a pod was first seen in a stage, by mark
+	stages sync.Map // when a pod was first seen in a stage
 }
 
 // New returns a Kubelet that uses client. Set a high rate limit of the client,
@@ -76,44 +74,11 @@ func New(client kubernetes.Interface) *Kubelet {
 	return &Kubelet{client: client, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// mark is a stage of a pod's life. The times in the objects are whole seconds,
-// too coarse for delays of milliseconds.
-type mark struct {
-	uid   types.UID
-	stage stage
-}
-
-// stage is a state whose length matters.
-type stage string
-
-const (
-	whileRunning  stage = "running"
-	whileDeleting stage = "deleting"
-)
-
-// Register creates the node and makes it ready.
+// Register creates the node, which nothing looks at: only a pod without one is
+// collected as garbage.
 func (k *Kubelet) Register(ctx context.Context) error {
-	nodes := k.client.CoreV1().Nodes()
-	node, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name:   NodeName,
-		Labels: map[string]string{corev1.LabelHostname: NodeName, corev1.LabelOSStable: "linux"},
-	}}, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("kubelet: register: %w", err)
-	}
-	room := corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("1000"),
-		corev1.ResourceMemory: resource.MustParse("1Ti"),
-		corev1.ResourcePods:   resource.MustParse("100k"),
-	}
-	now := metav1.Now()
-	node.Status.Capacity, node.Status.Allocatable = room, room
-	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue,
-		Reason: "StandIn", Message: "no container runs here",
-		LastHeartbeatTime: now, LastTransitionTime: now,
-	}}
-	if _, err := nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: NodeName}}
+	if _, err := k.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("kubelet: register: %w", err)
 	}
 	return nil
@@ -196,24 +161,23 @@ func (k *Kubelet) serve(
 	case ended(pod):
 		return 0, nil
 	case pod.Status.Phase != corev1.PodRunning:
-		return 0, k.update(ctx, pod, runningStatus(pod, time.Now()))
+		return 0, k.update(ctx, pod, nil)
 	case p.outcome == Never:
 		return 0, nil
 	}
-	if wait := p.delay - k.since(pod, whileRunning); wait > 0 {
+	if wait := p.delay - k.since(pod, "running"); wait > 0 {
 		return wait, nil
 	}
-	return 0, k.update(ctx, pod, endedStatus(pod, p.ending(), time.Now()))
+	return 0, k.update(ctx, pod, p.ending())
 }
 
 // end takes a pod that was deleted one step further.
 func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, p plan) (time.Duration, error) {
-	if wait := p.linger - k.since(pod, whileDeleting); wait > 0 {
+	if wait := p.linger - k.since(pod, "deleting"); wait > 0 {
 		return wait, nil
 	}
 	if !ended(pod) { // like a kubelet, so that a Job's controller counts the pod
-		evicted := ending{code: 143, reason: "Error", message: "deleted while it ran"}
-		return 0, k.update(ctx, pod, endedStatus(pod, evicted, time.Now()))
+		return 0, k.update(ctx, pod, &ending{code: 143, reason: "Error", message: "deleted while it ran"})
 	}
 	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
 		return 0, nil // already removed; a finalizer keeps the object
@@ -228,15 +192,17 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// since says for how long the pod has been in a stage.
-func (k *Kubelet) since(pod *corev1.Pod, s stage) time.Duration {
-	first, _ := k.stages.LoadOrStore(mark{pod.UID, s}, time.Now())
+// since says for how long the pod has been in a stage. The times in the objects
+// are whole seconds, too coarse for delays of milliseconds.
+func (k *Kubelet) since(pod *corev1.Pod, stage string) time.Duration {
+	first, _ := k.stages.LoadOrStore(string(pod.UID)+stage, time.Now())
 	return time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
 }
 
-func (k *Kubelet) update(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+// update writes that the pod runs, or how it has just ended.
+func (k *Kubelet) update(ctx context.Context, pod *corev1.Pod, e *ending) error {
 	pod = pod.DeepCopy()
-	pod.Status = status
+	pod.Status = statusAt(metav1.Now(), pod, e)
 	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 	return err
 }

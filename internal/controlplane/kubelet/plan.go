@@ -67,9 +67,9 @@ type ending struct {
 }
 
 // ending returns the end that is planned.
-func (p plan) ending() ending {
+func (p plan) ending() *ending {
 	if p.outcome == Fail {
-		return ending{1, "Error", "exit code 1"}
+		return &ending{1, "Error", "exit code 1"}
 	}
-	return ending{0, "Completed", "exit code 0"}
+	return &ending{0, "Completed", "exit code 0"}
 }

@@ -32,32 +32,25 @@ func Grant(
 	if err := errors.Join(err, bound); err != nil {
 		return err
 	}
-	for _, r := range Rights(rules) {
+	reviews := kube.AuthorizationV1().SubjectAccessReviews()
+	for _, right := range Rights(rules) {
+		attributes := &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: right.Verb, Group: right.Group,
+		}
+		attributes.Resource, attributes.Subresource, _ = strings.Cut(right.Resource, "/")
+		question := &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: attributes},
+		}
 		allowed := func(ctx context.Context) (bool, error) {
-			return May(ctx, kube, namespace, user, r.Verb, r.Resource, r.Group)
+			review, err := reviews.Create(ctx, question, metav1.CreateOptions{})
+			if err != nil {
+				return false, err
+			}
+			return review.Status.Allowed, nil
 		}
 		if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, allowed); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// May asks the API server if a user may use a verb on a resource or on a
-// subresource ("jobs/status") of a group.
-func May(
-	ctx context.Context, kube kubernetes.Interface, namespace, user, verb, resource, group string,
-) (bool, error) {
-	resource, subresource, _ := strings.Cut(resource, "/")
-	question := authorizationv1.SubjectAccessReviewSpec{
-		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
-		},
-	}
-	review, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx,
-		&authorizationv1.SubjectAccessReview{Spec: question}, metav1.CreateOptions{})
-	if err != nil {
-		return false, err
-	}
-	return review.Status.Allowed, nil
 }

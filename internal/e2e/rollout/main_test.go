@@ -41,7 +41,7 @@ const commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
 
 func options() controlplane.Options {
 	return controlplane.Options{
-		Nodes: 3, ArgoRollouts: true, AuditPolicy: auditPolicy,
+		Nodes: true, ArgoRollouts: true, AuditPolicy: auditPolicy,
 		Controllers: []string{
 			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller",
 		},
