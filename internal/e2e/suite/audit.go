@@ -19,7 +19,7 @@ import (
 )
 
 // AuditPolicy logs the requests of controllers and of the kubelet, and what
-// controllers write into Events and into the status of runs.
+// controllers write into the status of runs.
 //
 //go:embed audit.yaml
 var AuditPolicy string
