@@ -54,11 +54,8 @@ func publish(t *testing.T) release {
 	t.Cleanup(func() { forget(t, cache, version) })
 
 	var packed bytes.Buffer
-	tree := t.TempDir() // only committed files
-	archive := filepath.Join(t.TempDir(), "head.tar")
-	git(t, root, "archive", "--output", archive, "HEAD")
-	run(t, tree, nil, "tar", "-xf", archive)
-	require.NoError(t, modzip.CreateFromDir(&packed, module.Version{Path: modulePath, Version: version}, tree))
+	packs := module.Version{Path: modulePath, Version: version}
+	require.NoError(t, modzip.CreateFromVCS(&packed, packs, root, "HEAD", "")) // only committed files
 	contents, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
 	require.NoError(t, err)
 	var files []string
