@@ -87,6 +87,27 @@ func TestSearch_VisitsEachStateOnce(t *testing.T) {
 	assert.Contains(t, report.String(), "complete")
 }
 
+// The world comes to the states 2 and 3 in two ways of different lengths.
+func TestSearch_EntersNoStateTwice(t *testing.T) {
+	var entered []int
+	m := exhaust.Model[int, string]{
+		MaxStates: 10,
+		Check: func(s int) string {
+			entered = append(entered, s)
+			return ""
+		},
+		Next: func(s int, yield func(string, int)) {
+			if s < 3 {
+				yield("two more", s+2)
+				yield("one more", s+1)
+			}
+		},
+	}
+	_, err := m.Search()
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1, 2, 3, 4}, entered)
+}
+
 func TestSearch_FailsIfItStopsForItsCap(t *testing.T) {
 	m := counting(true)
 	m.MaxStates = 5
