@@ -4,8 +4,10 @@
 package consumer_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -58,27 +60,20 @@ func TestScaffold_KeepsItsKubernetesVersions(t *testing.T) {
 
 // families counts the modules of each owner in a list of changed modules.
 func families(raised []string) string {
-	var all []string
+	owner := regexp.MustCompile(`^(golang\.org/x|go\.opentelemetry\.io|github\.com/[^/]+|[^/]+/[^/ ]+)`)
 	count := map[string]int{}
 	for _, m := range raised {
-		path, _, _ := strings.Cut(m, " ")
-		name := regexp.MustCompile(`^(golang\.org/x|go\.opentelemetry\.io|github\.com/[^/]+|[^/]+/[^/]+)`).FindString(path)
-		count[name]++
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
+		count[owner.FindString(m)]++
 	}
-	for i, name := range all {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		text := "`" + name + "`"
 		if count[name] > 1 {
-			all[i] = fmt.Sprintf("`%s` (%d)", name, count[name])
-		} else {
-			all[i] = "`" + name + "`"
+			text += fmt.Sprintf(" (%d)", count[name])
 		}
+		all = append(all, text)
 	}
-	if len(all) == 0 {
-		return "none"
-	}
-	return strings.Join(all, ", ")
+	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
 // TestExample_CompilesWithTheLowestVersions takes the example for
