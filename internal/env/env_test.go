@@ -60,15 +60,13 @@ func TestDuration(t *testing.T) {
 }
 
 func TestBool(t *testing.T) {
-	for _, v := range []string{"1", "t", "TRUE", "Yes", "on"} {
-		got, err := env.Bool(set(v), "X", false)
+	for v, want := range map[string]bool{
+		"1": true, "t": true, "TRUE": true, "Yes": true, "on": true,
+		"0": false, "f": false, "False": false, "no": false, "OFF": false,
+	} {
+		got, err := env.Bool(set(v), "X", !want)
 		require.NoError(t, err, v)
-		assert.True(t, got, v)
-	}
-	for _, v := range []string{"0", "f", "False", "no", "OFF"} {
-		got, err := env.Bool(set(v), "X", true)
-		require.NoError(t, err, v)
-		assert.False(t, got, v)
+		assert.Equal(t, want, got, v)
 	}
 	for _, v := range []string{"enabled", "y", "2", "-1", "truee"} {
 		got, err := env.Bool(set(v), "X", true)

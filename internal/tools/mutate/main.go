@@ -166,16 +166,14 @@ func (p *program) notices(ctx context.Context, tests string, number int) bool {
 // comments.
 func report(left []mutant, known string) error {
 	reasons := map[string]string{}
-	if known != "" {
-		text, err := os.ReadFile(known)
-		if err != nil {
-			return err
-		}
-		for line := range strings.Lines(string(text)) {
-			change, reason, ok := strings.Cut(strings.TrimSpace(line), "\t")
-			if ok && !strings.HasPrefix(line, "#") {
-				reasons[change] = reason
-			}
+	text, err := os.ReadFile(known)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		change, reason, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if ok && !strings.HasPrefix(line, "#") {
+			reasons[change] = reason
 		}
 	}
 	unlisted := 0
