@@ -13,12 +13,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// killed is what the demo knows of the controller process that it killed.
-type killed struct {
-	inFlight int           // runs that had not ended
-	down     time.Duration // until the next process was ready
-}
-
 // kill ends the controller with SIGKILL while runs are in flight, and starts
 // it again.
 func (p *place) kill(ctx context.Context) (err error) {
@@ -36,14 +30,14 @@ func (p *place) kill(ctx context.Context) (err error) {
 	}
 	for i := range runs.Items {
 		if !play.Terminal(&runs.Items[i]) {
-			p.killed.inFlight++
+			p.inFlight++
 		}
 	}
-	p.stage.Say(fmt.Sprintf("killed the controller while %d runs were in flight", p.killed.inFlight))
+	p.stage.Say(fmt.Sprintf("killed the controller while %d runs were in flight", p.inFlight))
 	if p.controller, err = p.start(ctx); err != nil {
 		return err
 	}
-	p.killed.down = time.Since(began)
-	p.stage.Say(fmt.Sprintf("started it again; it was ready after %.1fs", p.killed.down.Seconds()))
+	p.down = time.Since(began)
+	p.stage.Say(fmt.Sprintf("started it again; it was ready after %.1fs", p.down.Seconds()))
 	return nil
 }

@@ -35,7 +35,8 @@ type place struct {
 	start      func(context.Context) (*rig.Process, error)
 	controller *rig.Process
 	jobs       play.Jobs
-	killed     killed
+	inFlight   int                // runs that had not ended when the controller was killed
+	down       time.Duration      // until the next process was ready
 	counted    map[string]float64 // by the title of a counter
 }
 

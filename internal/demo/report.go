@@ -82,7 +82,7 @@ func (p *place) counts(ctx context.Context, out io.Writer, all []*play.Sample) e
 		n += s.Copies
 	}
 	fmt.Fprintf(out, "%-14s killed once, with %d runs in flight; the next process was ready after %.1fs\n",
-		"controller", p.killed.inFlight, p.killed.down.Seconds())
+		"controller", p.inFlight, p.down.Seconds())
 	jobs, again := p.jobs.Count()
 	fmt.Fprintf(out, "%-14s %d for %d runs; more than one for a run: %d\n", "Jobs", jobs, n, len(again))
 	for _, c := range counters() {

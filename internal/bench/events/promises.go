@@ -43,7 +43,7 @@ func promises(t *testing.T) []bench.Measure {
 		measure(
 			t, scenario{
 				name:   "an object that changes fails 10,000 times, 1 s apart",
-				record: storm(10_000, time.Second),
+				record: storm(10_000, time.Second), server: answering(0, 0, 0, nil),
 			},
 			number{"writes", "<= 25", func(o outcome) float64 { return float64(o.Writes) }},
 		),

@@ -14,8 +14,7 @@ import (
 // scenario is a load on a recorder, and faults, in virtual time.
 type scenario struct {
 	name string
-	// server returns the API server's answers from now on. Nil accepts each
-	// write immediately.
+	// server returns the API server's answers from now on.
 	server func() answer
 	// record records failures, and returns the number of objects that must have
 	// an Event in the end.
@@ -34,9 +33,7 @@ type outcome struct {
 
 func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	s := newStore()
-	if sc.server != nil {
-		s.answer = sc.server()
-	}
+	s.answer = sc.server()
 	s.objects = map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {

@@ -21,7 +21,3 @@ func TestPopulated_ExposesEachController(t *testing.T) {
 	assert.Contains(t, w.Body.String(), `controller_reconciles_total{controller="controller-1",result="success"} 1`)
 	assert.Contains(t, w.Body.String(), `controller_queue_adds_total{controller="controller-0"} 1`)
 }
-
-func TestScrape_ThatFailsIsNoMeasure(t *testing.T) {
-	assert.Error(t, scrape(t.Context(), http.NotFoundHandler()))
-}
