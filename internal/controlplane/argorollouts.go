@@ -27,8 +27,12 @@ const argoHealth = "http://" + loopback + ":8080/healthz"
 var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; " +
 	"start it in a separate network namespace, see package netns")
 
-// prepareArgoRollouts describes the controller. Its user has no rights yet.
+// prepareArgoRollouts describes the nodes and the controller, whose user has no
+// rights yet.
 func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
+	if err := cp.prepareNodes(programs); err != nil {
+		return err
+	}
 	if err := cp.writeIdentity(build.ArgoRollouts, argoUser); err != nil {
 		return err
 	}

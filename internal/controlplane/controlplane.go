@@ -43,10 +43,6 @@ type Options struct {
 	// means no audit log.
 	AuditPolicy string
 
-	// Controllers run in addition to the default ones, such as
-	// deployment-controller. Empty means only the default ones.
-	Controllers []string
-
 	// ControllerManagerArgs come after the flags that Start chooses, like
 	// APIServerArgs. Empty means no other flags.
 	ControllerManagerArgs []string
@@ -55,13 +51,11 @@ type Options struct {
 	// Empty means one of the API server's version, which Start builds.
 	Kubectl string
 
-	// Nodes has kwok simulate three nodes, with kube-scheduler. False means one
-	// node on which package kubelet binds and runs the pods.
-	Nodes bool
-
 	// ArgoRollouts prepares the controller of Argo Rollouts; see
 	// [ControlPlane.InstallArgoRollouts]. It listens on every address, so Start
 	// returns an error outside a separate network namespace (package netns).
+	// kube-scheduler and three nodes that kwok simulates replace the node on
+	// which package kubelet binds and runs the pods.
 	ArgoRollouts bool
 
 	_ struct{}
@@ -74,9 +68,8 @@ type ControlPlane struct {
 	// started again, to cause faults.
 	Etcd, APIServer, ControllerManager *Process
 
-	// Scheduler and Kwok are nil without Options.Nodes, and ArgoRollouts is nil
-	// without Options.ArgoRollouts. Start does not start ArgoRollouts.
-	Scheduler, Kwok, ArgoRollouts *Process
+	// ArgoRollouts is nil without Options.ArgoRollouts. Start does not start it.
+	ArgoRollouts *Process
 
 	log       io.Writer
 	dir       string
@@ -139,7 +132,7 @@ func (cp *ControlPlane) start(ctx context.Context, programs build.Binaries, opts
 			return err
 		}
 	}
-	if cp.Kwok != nil {
+	if opts.ArgoRollouts {
 		return nil
 	}
 	return cp.startKubelet(ctx)
@@ -176,16 +169,8 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err erro
 	}
 	cp.APIServer.args = append(cp.APIServer.args, opts.APIServerArgs...)
 	cp.ControllerManager = cp.process(programs[build.ControllerManager], manager, healthy(cp.pki, manager))
-	for _, name := range opts.Controllers {
-		cp.ControllerManager.args = append(cp.ControllerManager.args, "--controllers="+name)
-	}
 	cp.ControllerManager.args = append(cp.ControllerManager.args, opts.ControllerManagerArgs...)
 	cp.processes = []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
-	if opts.Nodes {
-		if err := cp.prepareNodes(programs); err != nil {
-			return err
-		}
-	}
 	if opts.ArgoRollouts {
 		return cp.prepareArgoRollouts(programs)
 	}

@@ -23,11 +23,10 @@
 // runs them and ends them as their annotations say. No container ever runs.
 // Service accounts exist, but are not injected into pods.
 //
-// Options.Nodes replaces the fake kubelet with kube-scheduler and kwok, for
-// tests with Deployments. Options.ArgoRollouts prepares the controller of Argo
-// Rollouts. They are built only on request. CONTROLLERKIT_KUBERNETES=1.35 in
-// the environment selects that minor version of Kubernetes; package build lists
-// them.
+// Options.ArgoRollouts prepares the controller of Argo Rollouts, and replaces
+// the fake kubelet with kube-scheduler and kwok, which are built only on
+// request. CONTROLLERKIT_KUBERNETES=1.35 in the environment selects that minor
+// version of Kubernetes; package build lists them.
 //
 // # Rules
 //

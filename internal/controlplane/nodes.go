@@ -38,11 +38,8 @@ func (o Options) Programs() []string {
 	if o.Kubectl == "" {
 		more = append(more, build.Kubectl)
 	}
-	if o.Nodes {
-		more = append(more, build.Scheduler, build.Kwok)
-	}
 	if o.ArgoRollouts {
-		more = append(more, build.ArgoRollouts)
+		more = append(more, build.Scheduler, build.Kwok, build.ArgoRollouts)
 	}
 	return more
 }
@@ -63,11 +60,11 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries) error {
 	// near this limit. A limit of 384 took 1.6x the CPU.
 	cp.APIServer.env = append(cp.APIServer.env, "GOGC=200", "GOMEMLIMIT=464MiB")
 	port := cp.ports[2].number
-	cp.Scheduler = cp.process(programs[build.Scheduler], port, healthy(cp.pki, port))
+	scheduler := cp.process(programs[build.Scheduler], port, healthy(cp.pki, port))
 	cp.ControllerManager.env = append(cp.ControllerManager.env, smallHeap)
-	cp.Scheduler.env = append(cp.Scheduler.env, smallHeap)
-	cp.Kwok = cp.process(programs[build.Kwok], 0, cp.nodesReady)
-	cp.processes = append(cp.processes, cp.Scheduler, cp.Kwok)
+	scheduler.env = append(scheduler.env, smallHeap)
+	kwok := cp.process(programs[build.Kwok], 0, cp.nodesReady)
+	cp.processes = append(cp.processes, scheduler, kwok)
 	return nil
 }
 

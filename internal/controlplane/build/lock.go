@@ -5,12 +5,10 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 // lock creates and locks the file at path, and returns the function that
@@ -24,20 +22,16 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			_ = file.Close()
-			return nil, fmt.Errorf("build: lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			_ = file.Close()
-			return nil, fmt.Errorf("build: waiting for %s: %w", path, context.Cause(ctx))
-		case <-time.After(100 * time.Millisecond):
-		}
+	locked := make(chan error, 1)
+	go func() { locked <- syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }()
+	select {
+	case err = <-locked:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("build: lock %s: %w", path, err)
+	}
+	return func() { _ = file.Close() }, nil
 }

@@ -26,21 +26,18 @@ func Again(ctx context.Context) (code int, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = run(ctx, syscall.CLONE_NEWUSER|syscall.CLONE_NEWNET)
-	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
-		if other := run(ctx, syscall.CLONE_NEWNET); !errors.Is(other, os.ErrPermission) {
-			err = other // root may, where users may not
-		}
+	exit, ran := errors.AsType[*exec.ExitError](err)
+	if err != nil && !ran { // root may, where users may not
+		err = run(ctx, syscall.CLONE_NEWNET)
+		exit, ran = errors.AsType[*exec.ExitError](err)
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+	if ran {
 		return exit.ExitCode(), nil
 	}
-	if errors.Is(err, os.ErrPermission) {
-		const switches = "user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns"
-		err = fmt.Errorf("%w; allow user namespaces (sysctl %s), or run as root with CAP_SYS_ADMIN",
-			err, switches)
-	}
 	if err != nil {
-		return 1, fmt.Errorf("netns: create a network namespace: %w", err)
+		const switches = "user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns"
+		return 1, fmt.Errorf("netns: create a network namespace: %w; "+
+			"allow user namespaces (sysctl %s), or run as root with CAP_SYS_ADMIN", err, switches)
 	}
 	return 0, nil
 }

@@ -78,7 +78,7 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 }
 
 // everyCIFile: a strict API server accepts each object that the files of ci/
-// render, and helm installs them. A misspelt word is refused.
+// render, and helm installs them.
 func everyCIFile(t *testing.T) {
 	for _, namespace := range []string{"ns", "team-a", "team-b", "monitoring"} {
 		newStage(t, namespace)
@@ -91,18 +91,6 @@ func everyCIFile(t *testing.T) {
 		namespace := "ci-" + file
 		newStage(t, namespace)
 		require.NoError(t, upgrade(t, "r", namespace, values), file)
-	}
-	for fault, tc := range map[string]struct{ file, old, with string }{
-		"An unknown field of a built-in kind.":   {"default", "minReadySeconds:", "minReadySecondz:"},
-		"An unknown field of a custom resource.": {"full", "maxSurge:", "maxSurgee:"},
-		"A pattern of a CRD.":                    {"full", "interval: 1m", "interval: soon"},
-	} {
-		good, err := template(t, ciFiles(t)[tc.file])
-		require.NoError(t, err)
-		bad := strings.Replace(good, tc.old, tc.with, 1)
-		require.NotEqual(t, good, bad, fault)
-		_, err = kubectl(t, bad, strictly()...)
-		assert.Error(t, err, fault)
 	}
 }
 

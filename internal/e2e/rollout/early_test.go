@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
@@ -30,7 +29,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	s := newStage(t)
 	s.started(converted(t, "web:1", rollout.Options{}))
 	allow := s.refuse()
-	seen := s.watched()
+	first := s.get("web").GetResourceVersion()
 	to := func(image string, replicas int32, paused bool) {
 		r := converted(t, image, rollout.Options{})
 		r.Spec.Replicas, r.Spec.Paused = &replicas, paused
@@ -56,7 +55,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	s.reaches("web", live.Paused)
 	to("web:1", 2, false) // no longer paused, and the template before
 	finish()
-	s.judge(seen())
+	s.judge(s.since(first))
 }
 
 // refuse has the API server refuse new ReplicaSets in the namespace, until the
@@ -75,26 +74,23 @@ func (s *stage) refuse() (allow func()) {
 	return func() { s.kubectl("delete quota none") }
 }
 
-// watched collects the versions of the Rollout web from now on, until the
-// function that it returns is called.
-func (s *stage) watched() func() []*unstructured.Unstructured {
+// since returns the versions of the Rollout web after this one.
+func (s *stage) since(version string) (seen []*unstructured.Unstructured) {
 	s.Helper()
-	w, err := s.rollouts.Watch(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=web", ResourceVersion: s.get("web").GetResourceVersion()})
+	last := s.get("web").GetResourceVersion()
+	w, err := s.rollouts.Watch(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=web", ResourceVersion: version})
 	require.NoError(s, err)
-	all := make(chan []*unstructured.Unstructured, 1)
-	go func() {
-		var seen []*unstructured.Unstructured
-		for event := range w.ResultChan() {
-			if u, ok := event.Object.(*unstructured.Unstructured); ok && event.Type == watch.Modified {
-				seen = append(seen, u)
-			}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		require.True(s, ok, "%v", event)
+		seen = append(seen, u)
+		if u.GetResourceVersion() == last {
+			return seen
 		}
-		all <- seen
-	}()
-	return func() []*unstructured.Unstructured {
-		w.Stop()
-		return <-all
 	}
+	require.Fail(s, "the watch has ended")
+	return nil
 }
 
 // judge compares the phase of each version with the template that the status

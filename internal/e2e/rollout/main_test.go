@@ -41,11 +41,11 @@ const commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
 
 func options() controlplane.Options {
 	return controlplane.Options{
-		Nodes: true, ArgoRollouts: true, AuditPolicy: auditPolicy,
-		Controllers: []string{
-			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller",
+		ArgoRollouts: true, AuditPolicy: auditPolicy,
+		ControllerManagerArgs: []string{
+			"--controllers=deployment-controller,replicaset-controller,endpointslice-controller,horizontal-pod-autoscaler-controller",
+			"--horizontal-pod-autoscaler-sync-period=1s",
 		},
-		ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"},
 	}
 }
 

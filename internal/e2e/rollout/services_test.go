@@ -21,32 +21,22 @@ import (
 //req:shows R5
 func TestRollback_OfARolloutWithServices(t *testing.T) {
 	t.Parallel()
-	for name, with := range map[string]func(r *rollout.Rollout){
-		"canary": func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "web" },
-		"blueGreen": func(r *rollout.Rollout) {
-			r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web"}}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			r := converted(t, "web:1", rollout.Options{})
-			with(r)
-			s.apply(r)
-			u := s.reaches("web", live.Healthy)
-			s.selects(true)
-			_, errs := plan.Rollback(u, web("web:1"), nil, plan.Options{})
-			require.ErrorContains(t, errs.ToAggregate(), "keeps the Service web to the pods of the Rollout")
+	s := newStage(t)
+	r := converted(t, "web:1", rollout.Options{})
+	r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web"}}
+	s.apply(r)
+	u := s.reaches("web", live.Healthy)
+	s.selects(true)
+	_, errs := plan.Rollback(u, web("web:1"), nil, plan.Options{})
+	require.ErrorContains(t, errs.ToAggregate(), "keeps the Service web to the pods of the Rollout")
 
-			s.apply(converted(t, "web:1", rollout.Options{}))
-			s.selects(false)
-			s.reaches("web", live.Healthy)
-			c := s.measure(5)
-			s.back(web("web:1"))
-			s.runs(map[string]int{"web:1": 5})
-			s.capacity("back", c, 10)
-		})
-	}
+	s.apply(converted(t, "web:1", rollout.Options{}))
+	s.selects(false)
+	s.reaches("web", live.Healthy)
+	c := s.measure(5)
+	s.back(web("web:1"))
+	s.runs(map[string]int{"web:1": 5})
+	s.capacity("back", c, 10)
 }
 
 // selects waits until the Service is kept to the pods of one version, or is so

@@ -5,6 +5,7 @@ package rollout_test
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -21,9 +22,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
@@ -67,21 +69,15 @@ func clients(t *testing.T, namespace string) *stage {
 
 // web is a Deployment of five pods.
 func web(image string) *appsv1.Deployment {
-	labels := map[string]string{"app": "web"}
-	return &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(5)),
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
-			},
-		},
+	d := new(appsv1.Deployment)
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(deployment, "IMAGE", image)), d); err != nil {
+		panic(err)
 	}
+	return d
 }
+
+//go:embed testdata/web.yaml
+var deployment string
 
 // slow makes the pods of d take as long to get ready as the pods of a small
 // real image.

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
 // Question is about a Rollout. If it settles, it is about the pods of each
@@ -32,14 +34,17 @@ type Verdict struct {
 
 // Ask returns an answer to each question. The program is small, and asked
 // 100,000 questions.
-func Ask(t *testing.T, program string, questions []Question) []Verdict {
+func Ask(t *testing.T, questions []Question) []Verdict {
 	t.Helper()
+	options := build.Options{Log: os.Stderr, More: []string{build.ArgoOracle}}
+	programs, err := build.Ensure(t.Context(), options)
+	require.NoError(t, err)
 	var in bytes.Buffer
 	out := json.NewEncoder(&in)
 	for _, q := range questions {
 		require.NoError(t, out.Encode(q))
 	}
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := exec.CommandContext(t.Context(), programs[build.ArgoOracle])
 	cmd.Env = append(os.Environ(), "GOGC=400")
 	cmd.Stdin, cmd.Stderr = &in, os.Stderr
 	said, err := cmd.Output()

@@ -1,6 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package upstream_test compares package rollout with the code of Argo
+// Rollouts. It needs no control plane.
+//
+// Only this suite proves that the validation and the numbers of pods are
+// upstream's, for random Rollouts.
+//
+// The suite needs Linux.
 package upstream_test
 
 import (
@@ -34,7 +41,7 @@ func sameCounts(t *testing.T, canaries []rollout.Canary, sizes []int32, most, st
 			}
 		}
 	}
-	for i, theirs := range oracle.Ask(t, program, asked) {
+	for i, theirs := range oracle.Ask(t, asked) {
 		require.Equal(t, theirs, ours[i], "%s", asked[i].Rollout)
 	}
 }

@@ -111,7 +111,7 @@ func TestValidate_AcceptsNothingThatUpstreamRefuses(t *testing.T) {
 				asked[i].Rollout = manifest
 			}
 			var both, neither, onlyOurs int
-			for i, theirs := range oracle.Ask(t, program, asked) {
+			for i, theirs := range oracle.Ask(t, asked) {
 				manifest := asked[i].Rollout
 				typed, plain := ourVerdicts(manifest)
 				switch refused := theirs.Refused != ""; {
