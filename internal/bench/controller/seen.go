@@ -5,8 +5,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -78,6 +80,22 @@ func (w *world) told(
 		return silent == 0, nil
 	})
 	return silent, err
+}
+
+// released waits until each Job has a TTL or is being deleted, or the time has
+// passed.
+func (w *world) released(ctx context.Context, limit time.Duration) error {
+	return within(ctx, 200*time.Millisecond, limit, func() (bool, error) {
+		jobs, err := w.Kube.BatchV1().Jobs(w.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(jobs.Items, isHeld), nil
+	})
+}
+
+func isHeld(job batchv1.Job) bool {
+	return job.DeletionTimestamp == nil && job.Spec.TTLSecondsAfterFinished == nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

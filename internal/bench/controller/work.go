@@ -55,8 +55,11 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 			a.wrong++
 		}
 	}
-	// An Event may be later than the end of its run.
+	// An Event, and the release of the Job, may be later than the end of the run.
 	if _, err := w.told(ctx, runs, 20*time.Second); err != nil {
+		return nil, err
+	}
+	if err := w.released(ctx, time.Minute); err != nil {
 		return nil, err
 	}
 	if a.cost, err = h.stop(); err != nil {
