@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -127,6 +128,38 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 					assert.Equal(t, 1, c.queue.Len(), "it is looked at again")
 				}
 				c.queue.ShutDown()
+			})
+		})
+	}
+}
+
+// TestAReleaseNeedsNoWatch: the watch of runs may be broken for a minute when a
+// run ends, and bring its end late.
+func TestAReleaseNeedsNoWatch(t *testing.T) {
+	for phase, end := range map[v1alpha1.Phase]batchv1.JobConditionType{
+		v1alpha1.Succeeded: batchv1.JobComplete,
+		v1alpha1.Failed:    batchv1.JobFailed,
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run, job := newStarted("nightly", new(metav1.Now()))
+				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+				job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
+				s := newServer(run)
+				requests := 0
+				c := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+					if strings.Contains(r.URL.Path, "/jobs/") {
+						requests++
+					}
+					return s.RoundTrip(r)
+				}), Options{})
+				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				c.queue.Add(keyOf(run))
+				leading, stop := context.WithTimeout(t.Context(), eventTime+2*eventWait)
+				defer stop()
+				c.lead(leading, t.Context())
+				assert.Equal(t, phase, s.runs["nightly"].Status.Phase)
+				assert.NotZero(t, requests)
 			})
 		})
 	}

@@ -96,7 +96,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	case ref == nil && reasonOf(err) == events.InvalidSpec:
 		refused := &failure{events.InvalidSpec, a.masked(ctx, err).Error()}
 		setPhase(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
-		return 0, a.recordEnd(ctx, refused)
+		return a.end(ctx, refused)
 	case err != nil:
 		return 0, err
 	}
@@ -111,7 +111,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	}
 	a.facts, a.failed = applyJob(a.run, found, time.Now())
 	if a.facts.Progress == status.Done {
-		return 0, a.recordEnd(ctx, a.failed)
+		return a.end(ctx, a.failed)
 	}
 	wait := untilStart(found, time.Now())
 	if a.before.Status.JobRef == nil && wait > 0 {
@@ -148,6 +148,22 @@ func (a *attempt) confirmNoPods(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return jobgc.StateOf(job).NoPods(), nil
+}
+
+// end records the end of a run and leaves it. It does not wait until the cache
+// has the end, because the watch may be broken.
+func (a *attempt) end(ctx context.Context, failed error) (time.Duration, error) {
+	err := a.recordEnd(ctx, failed)
+	if err != nil {
+		return 0, err
+	}
+	wait := beforeRelease(a.before)
+	if wait > 0 {
+		a.queue.AddFirst(a.key(), wait)
+		return wait, nil
+	}
+	a.run = a.before.DeepCopy()
+	return a.leave(ctx)
 }
 
 // leave releases the Job of a run that has ended, or deletes it if the run was
