@@ -226,6 +226,17 @@ func (b *book) recovered(now instant, o *occurrence) {
 	b.count(obj, o, now)
 }
 
+// hasPending reports whether a new Event of an object waits, or is being
+// written.
+func (b *book) hasPending(k key) bool {
+	obj := b.objects[k]
+	if obj == nil {
+		return false
+	}
+	_, hasDraft := obj.claim()
+	return hasDraft
+}
+
 // forget drops what is known of an object, except its cap and what waits.
 func (b *book) forget(now instant, k key) {
 	obj := b.objects[k]

@@ -27,6 +27,7 @@
 // that redact.SecretValues keeps are masked for certain. Objects are
 // distinguished by uid, namespace and name, or without a uid by group, kind,
 // namespace and name. [Recorder.Stats] counts the result of every occurrence.
+// [Recorder.HasPending] tells whether an object still waits for an Event.
 //
 // One Recorder is enough for a process: [Recorder.For] returns it under the
 // name of another controller.

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // The causes of lost events: keys of [Stats] and [LostError].
@@ -115,4 +117,22 @@ func (r *Recorder) Stats() (s Stats) {
 		}
 	})
 	return s
+}
+
+// HasPending reports whether an Event about obj waits to be written, or is
+// being written. A number of repeats that waits alone does not count. Look
+// before a step that is to come after the Event, such as the deletion of obj,
+// and do not wait longer than a few seconds: the API server may take no Event
+// for hours. It is false on a nil *Recorder, and for an object that cannot be
+// identified.
+func (r *Recorder) HasPending(obj runtime.Object) (pending bool) {
+	if r.off() {
+		return false
+	}
+	id, err := r.identify(obj)
+	if err != nil {
+		return false
+	}
+	r.locked(func() { pending = r.book.hasPending(id.key) })
+	return pending
 }

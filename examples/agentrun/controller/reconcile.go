@@ -186,24 +186,25 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 
 const (
 	// eventWait is how long after the end of its run a Job that is to be
-	// released waits for Events at most. The whole seconds of UpdatedAt make it
+	// released waits for its Event at most. The whole seconds of UpdatedAt make it
 	// up to one second less.
 	eventWait = 2 * time.Second
 
-	// eventPoll is how often the Job is looked at in that time.
-	eventPoll = 100 * time.Millisecond
+	// eventPoll is how often the run is looked at in that time. An Event is
+	// usually written in it.
+	eventPoll = 20 * time.Millisecond
 )
 
-// isAnnouncing reports whether a run has just failed, and an Event, of this run
-// or of another, is not written yet. If the process is killed, the next one
-// repeats the Event of a run whose Job is not released: see unannounced.
+// isAnnouncing reports whether a run has just failed, and its Event is not
+// written yet. If the process is killed, the next one repeats the Event of a
+// run whose Job is not released: see unannounced.
 func (a *attempt) isAnnouncing() bool {
 	st := a.before.Status
 	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
 		return false
 	}
 	lately := time.Since(st.UpdatedAt.Time).Abs() < eventWait
-	return lately && a.recorder.Stats().Pending > 0
+	return lately && a.recorder.HasPending(a.before)
 }
 
 // untilStart is how long to wait for the start of a Job that is new and has not

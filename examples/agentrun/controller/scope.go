@@ -187,9 +187,6 @@ func (s *scope) remember(run *v1alpha1.AgentRun) {
 	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
-// eventTime is how long the Event of a failure usually takes.
-const eventTime = 10 * time.Millisecond
-
 // runChanged queues a run that needs a reconcile. The Job of a run that has
 // just ended is released before other runs begin: if this process is killed,
 // the next one repeats the Event of each failed run whose Job is not released.
@@ -216,7 +213,7 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 // isAnnouncing.
 func beforeRelease(run *v1alpha1.AgentRun) time.Duration {
 	if run.Status.Phase == v1alpha1.Failed {
-		return eventTime
+		return eventPoll
 	}
 	return 0
 }
