@@ -218,6 +218,15 @@ func ExampleRecorder_Stats() {
 	// Output: 11 = 1 + 9 + 1
 }
 
+func ExampleRecorder_HasPending() {
+	rec, _ := events.New(newServer().sink(), controller, events.Options{})
+	rec.Failure(object("run-1"), errors.New("x"))
+	before := rec.HasPending(object("run-1")) // do not delete the run now
+	_ = rec.Flush(context.Background())
+	fmt.Println(before, rec.HasPending(object("run-1")))
+	// Output: true false
+}
+
 func ExampleRecorder_NeedLeaderElection() {
 	rec, _ := events.New(newServer().sink(), controller, events.Options{})
 	fmt.Println(rec.NeedLeaderElection())
