@@ -119,11 +119,12 @@ func (r *Recorder) Stats() (s Stats) {
 	return s
 }
 
-// HasPending reports whether an Event about obj waits to be written, or is
-// being written. A number of repeats that waits alone does not count. Look
-// before a step that is to come after the Event, such as the deletion of obj,
-// and do not wait longer than a few seconds: the API server may take no Event
-// for hours. It is false on a nil *Recorder, and for an object that cannot be
+// HasPending reports whether an Event about obj, of any controller of the
+// process, waits to be written or is being written. A number of repeats that
+// waits alone does not count. Look before a step that is to come after the
+// Event, such as the deletion of obj, and do not wait longer than a few
+// seconds: the API server may take no Event for hours. It is false on a nil or
+// disabled Recorder, after Start has returned, and for an object that cannot be
 // identified.
 func (r *Recorder) HasPending(obj runtime.Object) (pending bool) {
 	if r.off() {

@@ -33,7 +33,7 @@ type change struct {
 
 	hasList   bool // of conditions, maybe an empty one
 	isMerged  bool // there was a conflict
-	isPending bool // a write that got no answer may still happen
+	isPending bool // a write that got no answer may be done, or happen late
 }
 
 // side is one of the two versions of the object.

@@ -56,10 +56,11 @@ import (
 // in after, Commit returns an error that names the field and the remedy.
 //
 // If a write gets no answer, such as after a timeout, the API server may have
-// done it, or may do it late. Unless before has a newer version, the next
-// Commit of the object writes updatedAt if there is nothing else to write, so
-// that a late write fails. If that Commit conflicts, it merges nothing, because
-// the earlier write may be done. It returns ErrStaleRead.
+// done it, or may do it late. Until before has a newer version than that write
+// was sent with, Commit writes updatedAt if there is nothing else to write, so
+// that the late write fails. A conflict is then ErrStaleRead, also if the
+// object was recreated: the earlier write may be done, so Commit merges
+// nothing.
 //
 // After [Written] or [Merged], after equals the stored object: metadata, spec
 // and status. After [Unchanged], at least its status does. If the spec changed

@@ -170,6 +170,9 @@ func (w Writer) truncated(ctx context.Context, c *change, r refusal, refused err
 		return "", errors.Join(refused, err)
 	}
 	reply, err := w.send(ctx, request{object: c.base.object, subresource: "status", data: data})
+	if apierrors.IsConflict(err) && c.isPending {
+		return "", errors.Join(refused, c.refusePending())
+	}
 	if err != nil {
 		if isUnanswered(err) {
 			w.client.writes.lost(w.keyOf(c), versionOf(c.base.object), w.clock())

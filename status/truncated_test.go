@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/status"
@@ -243,4 +245,30 @@ func TestCommit_ReturnsBothErrorsOfARefusedField(t *testing.T) {
 	require.ErrorContains(t, err, "status.conditions[0].type")
 	assert.Empty(t, result)
 	assert.Equal(t, "refused", after.Status.Phase, "after has not changed")
+}
+
+// The API server refuses the size of a request before it looks at the version.
+// The copy may lack a write that got no answer.
+func TestCommit_MergesNoVerdictWithAWriteThatMayBeDone(t *testing.T) {
+	s, stale := start(t)
+	requests := 0
+	w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+		requests++
+		if requests == 2 {
+			return nil, tooLarge()
+		}
+		reply, err := client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+		if requests == 1 {
+			return nil, errNoAnswer
+		}
+		return reply, err
+	}, status.Writer{})
+	_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
+	require.ErrorIs(t, err, errNoAnswer)
+	result, err := w.Commit(t.Context(), stale, withPhase(stale, "Large"), status.Facts{})
+	require.ErrorIs(t, err, status.ErrStaleRead)
+	require.ErrorContains(t, err, "limit is 3145728")
+	assert.Empty(t, result)
+	assert.Equal(t, 3, requests)
+	assert.Equal(t, "Running", get[Run](t, s, "a").Status.Phase)
 }

@@ -145,7 +145,7 @@ func ExampleBundle_Queries() {
 	// alert ControllerSeriesOverflow
 }
 
-// The queries that a test sends to a real Prometheus.
+// The queries that a test has Prometheus' own code answer.
 func ExampleQuery_Instant() {
 	for _, q := range pack(manifest.Target{}).Queries() {
 		if q.Source == "panel Reconciles by result" {
