@@ -139,6 +139,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.backoff = newBackoff()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, c.backoff)
 	c.shares = newShares(o.Workers, o.Namespaces)
+	c.outage.single = len(o.Namespaces) == 1
 	config = rest.CopyConfig(config)
 	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
 	config.Wrap(sendOnce)
@@ -285,6 +286,7 @@ func (c *Controller) work(leading, ctx context.Context) {
 		if shutdown {
 			return
 		}
+		c.outage.wait(leading)
 		if leading.Err() == nil { // a queue that is shut down still hands out what is ready
 			c.processFairly(ctx, key)
 		}
@@ -292,15 +294,9 @@ func (c *Controller) work(leading, ctx context.Context) {
 	}
 }
 
-// processFairly makes an attempt at one run, unless the API server is away, or
-// the run's namespace has its share of the workers. The run then waits, and the
-// queue counts it as delayed.
+// processFairly makes an attempt at one run, unless its namespace has its share
+// of the workers. The run then waits, and the queue counts it as delayed.
 func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName) {
-	left := c.outage.left()
-	if left > 0 {
-		c.queue.AddAfter(key, left)
-		return
-	}
 	if !c.shares.take(key, c.hasJob(key)) {
 		c.queue.AddAfter(key, heartbeat)
 		return
@@ -319,7 +315,7 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 		c.queue.AddRateLimited(key)
 		return
 	}
-	c.outage.succeed()
+	c.outage.end()
 	c.queue.Forget(key)
 	if after > 0 {
 		c.queue.AddAfter(key, after)

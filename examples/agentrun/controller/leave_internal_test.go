@@ -55,7 +55,7 @@ func TestAReleaseGoesBeforeRunsThatBegin(t *testing.T) {
 		after time.Duration
 	}{
 		"Succeeded": {v1alpha1.Succeeded, 0},
-		"Failed":    {v1alpha1.Failed, eventPoll}, // its Event is written first
+		"Failed":    {v1alpha1.Failed, eventTime}, // its Event is written first
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestAReleaseNeedsNoWatch(t *testing.T) {
 				}), Options{})
 				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
 				c.queue.Add(keyOf(run))
-				leading, stop := context.WithTimeout(t.Context(), eventPoll+2*eventWait)
+				leading, stop := context.WithTimeout(t.Context(), eventTime+2*eventWait)
 				defer stop()
 				c.lead(leading, t.Context())
 				assert.Equal(t, phase, s.runs["nightly"].Status.Phase)

@@ -4,7 +4,8 @@
 package controller
 
 import (
-	"sync/atomic"
+	"context"
+	"sync"
 	"time"
 )
 
@@ -20,32 +21,75 @@ const (
 )
 
 // outage is what the attempts at all runs learn about the API server. One that
-// is away or starting fails them all, so a few find out, and the other runs
-// wait. Otherwise each run would try, and most requests of the first moments
-// would be refused. A server that fails only some requests makes no run wait.
+// is away or starting fails them all, so a few find out, and the workers pause.
+// Otherwise each run would try, and most requests of the first moments would be
+// refused. What fails in one namespace alone pauses nobody, unless there is no
+// other.
 type outage struct {
-	away   atomic.Int64 // when the API server was away, in nanoseconds
-	failed atomic.Int64 // attempts since one was successful
-	paused atomic.Int64 // until when no attempt begins
+	single bool // there is only one namespace
+
+	mu      sync.Mutex
+	away    time.Time // when the API server was away
+	failed  int       // attempts in a row
+	where   string    // the namespace of the first of them
+	spreads bool      // another one was in another namespace
+	paused  time.Time // until when no attempt begins
 }
 
 // wasAway notes that the API server is away.
-func (o *outage) wasAway() { o.away.Store(time.Now().UnixNano()) }
+func (o *outage) wasAway() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.away = time.Now()
+}
 
 // mayStart reports whether the API server was away a moment ago.
-func (o *outage) mayStart() bool { return since(&o.away) < startingTime }
+func (o *outage) mayStart() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.away) < startingTime
+}
 
-// fail notes an attempt that failed because of the outage.
-func (o *outage) fail() {
-	if o.failed.Add(1) >= outageAttempts {
-		o.paused.Store(time.Now().Add(outagePause).UnixNano())
+// fail notes an attempt at a run of a namespace that failed because the API
+// server is away or starting.
+func (o *outage) fail(namespace string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failed == 0 {
+		o.where = namespace
+		o.spreads = o.single
+	}
+	o.failed++
+	if namespace != o.where {
+		o.spreads = true
+	}
+	if o.failed >= outageAttempts && o.spreads {
+		o.paused = time.Now().Add(outagePause)
 	}
 }
 
-// succeed notes a successful attempt.
-func (o *outage) succeed() { o.failed.Store(0) }
+// end notes an attempt that did not fail so. Most of them had an answer of the
+// API server.
+func (o *outage) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = 0
+}
 
 // left is the rest of the pause. It is zero or less without one.
-func (o *outage) left() time.Duration { return -since(&o.paused) }
+func (o *outage) left() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Until(o.paused)
+}
 
-func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
+// wait returns when there is no pause, or ctx ends.
+func (o *outage) wait(ctx context.Context) {
+	for left := o.left(); left > 0; left = o.left() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(left):
+		}
+	}
+}

@@ -186,13 +186,15 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 
 const (
 	// eventWait is how long after the end of its run a Job that is to be
-	// released waits for its Event at most. The whole seconds of UpdatedAt make it
-	// up to one second less.
+	// released waits for the Event at most. The whole seconds of UpdatedAt make
+	// it up to one second less.
 	eventWait = 2 * time.Second
 
-	// eventPoll is how often the run is looked at in that time. An Event is
-	// usually written in it.
-	eventPoll = 20 * time.Millisecond
+	// eventTime is how long the Event of a failure usually takes.
+	eventTime = 20 * time.Millisecond
+
+	// eventPoll is how often the run is looked at if it takes longer.
+	eventPoll = 100 * time.Millisecond
 )
 
 // isAnnouncing reports whether a run has just failed, and its Event is not
@@ -298,9 +300,10 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 		a.outage.wasAway()
 	}
 	if away || a.isStarting(cause) {
-		a.outage.fail()
+		a.outage.fail(a.before.Namespace)
 		return cause
 	}
+	a.outage.end()
 	if a.before.Status.Phase.Terminal() {
 		return cause
 	}
@@ -337,7 +340,7 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 		return did, status.ErrReplaced
 	}
 	a.before = a.run
-	if did == status.Written {
+	if did == status.Written || did == status.Merged {
 		a.scope.remember(a.before)
 	}
 	return did, nil

@@ -213,7 +213,7 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 // isAnnouncing.
 func beforeRelease(run *v1alpha1.AgentRun) time.Duration {
 	if run.Status.Phase == v1alpha1.Failed {
-		return eventPoll
+		return eventTime
 	}
 	return 0
 }

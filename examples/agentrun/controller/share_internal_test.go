@@ -7,9 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,7 +112,8 @@ func refuse(failed *apierrors.StatusError, after int) func(*http.Request) (*http
 }
 
 // beside runs a controller with 40 runs of the tenant, and 10 runs of another
-// namespace behind them, and returns when the last of the 10 had its Job.
+// namespace behind them, and returns when the last of the 10 had its Job. The
+// API server was away a moment ago.
 func beside(t *testing.T, s *slowTenant, during time.Duration) (latest time.Duration) {
 	t.Helper()
 	var keys []types.NamespacedName
@@ -128,6 +131,7 @@ func beside(t *testing.T, s *slowTenant, during time.Duration) (latest time.Dura
 	s.asked = map[string][]time.Time{}
 	c := s.controllerOn(t, s, Options{})
 	s.wrote = func(run *v1alpha1.AgentRun) { assert.NoError(t, c.scopes[0].runs.GetStore().Update(run)) }
+	c.outage.wasAway()
 	began := time.Now()
 	for _, key := range keys {
 		c.queue.Add(key)
@@ -151,6 +155,9 @@ func beside(t *testing.T, s *slowTenant, during time.Duration) (latest time.Dura
 func TestOneTenant_DelaysNoOther(t *testing.T) {
 	webhook := apierrors.NewInternalError(fmt.Errorf(`failed calling webhook "policy": context deadline exceeded`))
 	busy := apierrors.NewTooManyRequests("the limit of the tenant", 5)
+	reset := func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+	}
 	tests := map[string]struct {
 		reason string
 		takes  time.Duration
@@ -164,6 +171,7 @@ func TestOneTenant_DelaysNoOther(t *testing.T) {
 		"LongWebhook":   {"It hangs for the longest timeoutSeconds.", 30 * time.Second, refuse(webhook, 0), 11 * time.Minute},
 		"TooMany":       {"client-go would send each request eleven times.", 0, refuse(busy, 5), time.Minute},
 		"InternalError": {"It does so after any 5xx with the header too.", 0, refuse(webhook, 5), time.Minute},
+		"Reset":         {"A proxy refuses what they send.", 0, reset, time.Minute},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
