@@ -24,10 +24,10 @@ import (
 )
 
 // TestTakeover: one leader is stopped, one is killed, and one is frozen for
-// longer than its lease. Each time the standby goes on. No leader has a write
-// after the first one of the next, and each run runs once. A leader that has
-// lost its lease ends by itself. How long a takeover takes is shown by
-// TestTakeover_IsBounded of the example, in virtual time.
+// longer than its lease. Each time the standby goes on. No leader that is gone
+// has a write after the first one of the next, and each run runs once. The
+// frozen one ends by itself when it goes on. How long a takeover takes is shown
+// by TestTakeover_IsBounded of the example, in virtual time.
 //
 //req:shows J3
 func TestTakeover(t *testing.T) {
@@ -53,7 +53,10 @@ func TestTakeover(t *testing.T) {
 	for how, end := range map[string]func(*replica) error{
 		"stopped": func(r *replica) error { return r.Stop() },
 		"killed":  func(r *replica) error { return r.Kill() },
-		"frozen":  func(r *replica) error { return syscall.Kill(r.PID(), syscall.SIGSTOP) },
+		"frozen": func(r *replica) error {
+			t.Cleanup(func() { _ = syscall.Kill(r.PID(), syscall.SIGCONT) }) // so that it can be stopped
+			return syscall.Kill(r.PID(), syscall.SIGSTOP)
+		},
 	} {
 		standby := startNext()
 		for _, family := range []string{"controller_leader", "controller_queue_adds_total", "controller_run_active"} {
