@@ -79,6 +79,26 @@ func TestAReleaseGoesBeforeRunsThatBegin(t *testing.T) {
 	}
 }
 
+// controllerOfEnded has the Job of the run in its cache, which has ended. It
+// counts the requests about Jobs.
+func (s *server) controllerOfEnded(
+	t *testing.T, run *v1alpha1.AgentRun, end batchv1.JobConditionType,
+) (c *Controller, requests *int) {
+	t.Helper()
+	requests = new(int)
+	c = s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "/jobs/") {
+			*requests++
+		}
+		return s.RoundTrip(r)
+	}), Options{})
+	_, job := newStarted(run.Name, nil)
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+	job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
+	require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+	return c, requests
+}
+
 // TestAReleaseWaitsForTheEvent: a process that is killed before the release of
 // a failed run's Job leaves the next one to repeat the Event.
 func TestAReleaseWaitsForTheEvent(t *testing.T) {
@@ -102,24 +122,14 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 				time.Sleep(950 * time.Millisecond) // UpdatedAt has whole seconds
 				run := newEnded("nightly", tc.phase)
 				run.Status.UpdatedAt = new(metav1.Now().Rfc3339Copy())
-				_, job := newStarted("nightly", nil)
-				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
-				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 				s := newServer(run)
-				requests := 0
-				c := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
-					if strings.Contains(r.URL.Path, "/jobs/") {
-						requests++
-					}
-					return s.RoundTrip(r)
-				}), Options{})
-				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				c, requests := s.controllerOfEnded(t, run, batchv1.JobComplete)
 				if tc.pending != "" {
 					c.recorder.Failure(newEnded(tc.pending, v1alpha1.Failed), errors.New("exit code 1"))
 				}
 				time.Sleep(tc.since)
 				_, _ = c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job
-				assert.Equal(t, tc.released, requests > 0, tc.reason)
+				assert.Equal(t, tc.released, *requests > 0, tc.reason)
 				time.Sleep(eventPoll)
 				synctest.Wait()
 				if tc.released {
@@ -142,24 +152,15 @@ func TestAReleaseNeedsNoWatch(t *testing.T) {
 	} {
 		t.Run(string(phase), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				run, job := newStarted("nightly", new(metav1.Now()))
-				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
-				job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
+				run, _ := newStarted("nightly", new(metav1.Now()))
 				s := newServer(run)
-				requests := 0
-				c := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
-					if strings.Contains(r.URL.Path, "/jobs/") {
-						requests++
-					}
-					return s.RoundTrip(r)
-				}), Options{})
-				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				c, requests := s.controllerOfEnded(t, run, end)
 				c.queue.Add(keyOf(run))
 				leading, stop := context.WithTimeout(t.Context(), eventTime+2*eventWait)
 				defer stop()
 				c.lead(leading, t.Context())
 				assert.Equal(t, phase, s.runs["nightly"].Status.Phase)
-				assert.NotZero(t, requests)
+				assert.NotZero(t, *requests)
 			})
 		})
 	}

@@ -32,7 +32,7 @@ type outage struct {
 	away    time.Time // when the API server was away
 	failed  int       // attempts in a row
 	where   string    // the namespace of the first of them
-	spreads bool      // another one was in another namespace
+	spreads bool      // another one was in another namespace, or there is only one
 	paused  time.Time // until when no attempt begins
 }
 

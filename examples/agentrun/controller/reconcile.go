@@ -294,8 +294,8 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
-	outage := unanswered(cause)
-	away := outage && reasonOf(cause) != events.Timeout
+	isUnanswered := unanswered(cause)
+	away := isUnanswered && reasonOf(cause) != events.Timeout
 	if away {
 		a.outage.wasAway()
 	}
@@ -307,7 +307,7 @@ func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if a.before.Status.Phase.Terminal() {
 		return cause
 	}
-	passes := outage || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
+	passes := isUnanswered || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
 	if !passes || persists(a.before, reasonOf(cause), time.Now()) {
 		a.recorder.Failure(a.run, cause)
 	}
