@@ -42,9 +42,9 @@ func (o *options) listen(ctx context.Context) (net.Listener, error) {
 }
 
 // serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the
-// caches are filled) until ctx ends.
+// controller is ready) until ctx ends.
 func serveHTTP(
-	ctx context.Context, l net.Listener, metrics http.Handler, synced <-chan struct{},
+	ctx context.Context, l net.Listener, metrics http.Handler, ready <-chan struct{},
 ) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -53,10 +53,10 @@ func serveHTTP(
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		select {
-		case <-synced:
+		case <-ready:
 			fmt.Fprintln(w, "ok")
 		default:
-			http.Error(w, "the caches are not filled yet", http.StatusServiceUnavailable)
+			http.Error(w, "the runs and Jobs have not been listed yet", http.StatusServiceUnavailable)
 		}
 	})
 	server := &http.Server{ // no client keeps a connection forever

@@ -128,8 +128,8 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 }
 
 // reconciling creates the controller, and the election that decides when it
-// works. It closes ready when the caches are filled. A replica that waits for
-// the lease is ready too; otherwise no rolling update would finish.
+// works. A replica that waits for the lease is ready too; otherwise no rolling
+// update would finish.
 func reconciling(
 	o options, m *metrics.Metrics,
 ) (ready <-chan struct{}, work func(context.Context) error, err error) {
@@ -149,7 +149,7 @@ func reconciling(
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.Synced(), c.Start, nil
+	return c.Ready(), c.Start, nil
 }
 
 // idle replaces the controller with --reconcile=false. It is ready immediately.

@@ -59,12 +59,12 @@ type Options struct {
 	OnHolds func(namespace string, held int, oldest time.Duration)
 	// Events are the recorder's options. New sets Redact and OnResult.
 	Events events.Options
-	// Lead waits for the leadership, calls reconcile, and returns the error
-	// that ended it, if any. When leading is done, no reconcile starts, and
-	// running ones have a grace period. When holding is done, another replica
-	// may lead, so the requests of running reconciles are cancelled. Leading
-	// must be done no later than holding. Nil means that this replica leads
-	// from the start.
+	// Lead waits for the leadership, calls reconcile once, and returns the
+	// error that ended it, if any. When leading is done, no reconcile starts,
+	// and running ones have a grace period. When holding is done, another
+	// replica may lead, so the requests of running reconciles are cancelled.
+	// Leading must be done no later than holding. Nil means that this replica
+	// leads from the start.
 	Lead func(ctx context.Context, reconcile func(leading, holding context.Context)) error
 	// Tracer makes a span of each reconcile. Nil means no spans.
 	Tracer trace.Tracer
@@ -90,7 +90,7 @@ type Controller struct {
 	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
 	outage     outage
 
-	synced chan struct{}
+	ready chan struct{}
 }
 
 // heartbeat is the longest time between two status writes of a run that is not
@@ -133,7 +133,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		options: o,
 		metrics: m.Controller("agentrun"),
 		secrets: new(redact.SecretValues),
-		synced:  make(chan struct{}),
+		ready:   make(chan struct{}),
 	}
 	c.measured = c.metrics.Runs()
 	c.backoff = newBackoff()
@@ -204,36 +204,54 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	return c, nil
 }
 
-// Synced is closed when all caches are filled.
-func (c *Controller) Synced() <-chan struct{} { return c.synced }
+// Ready is closed when all caches are filled. A replica that waits for the
+// leadership has none: it is ready when it may list what it would cache.
+func (c *Controller) Ready() <-chan struct{} { return c.ready }
 
-// Start fills the caches, and reconciles while this replica leads. A namespace
-// whose cache cannot be filled delays no other. When ctx or the leadership ends
-// it finishes the running reconciles, writes the queued Events, and returns.
+// Start reconciles while this replica leads. When ctx or the leadership ends it
+// finishes the running reconciles, writes the queued Events, and returns.
 func (c *Controller) Start(ctx context.Context) error {
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
-		var caches sync.WaitGroup
-		defer caches.Wait()
+		var preparing sync.WaitGroup
+		defer preparing.Wait()
 		defer end()
-		for _, s := range c.scopes {
-			caches.Go(func() { s.runs.RunWithContext(ctx) })
-			caches.Go(func() { s.jobs.RunWithContext(ctx) })
-		}
-		caches.Go(func() {
-			for _, s := range c.scopes {
-				if !s.fill(ctx) {
-					return
-				}
-			}
-			close(c.synced)
-		})
 		if c.options.Lead == nil {
-			c.lead(ctx, context.WithoutCancel(ctx))
+			preparing.Go(func() { c.readyOnce(ctx, c.fill) })
+			c.fillAndLead(ctx, context.WithoutCancel(ctx))
 			return nil
 		}
-		return c.options.Lead(ctx, c.lead)
+		preparing.Go(func() { c.readyOnce(ctx, c.mayList) })
+		return c.options.Lead(ctx, c.fillAndLead)
 	})
+}
+
+// readyOnce closes Ready once all scopes are prepared.
+func (c *Controller) readyOnce(
+	ctx context.Context, prepared func(context.Context, *scope) bool,
+) {
+	for _, s := range c.scopes {
+		if !prepared(ctx, s) {
+			return
+		}
+	}
+	close(c.ready)
+}
+
+// fillAndLead fills the caches, and reconciles until leading ends. A namespace
+// whose cache cannot be filled delays no other. The caches are filled no
+// earlier, because a standby would decode and keep all that its leader does,
+// and would begin with caches that may be behind the leader's last writes.
+func (c *Controller) fillAndLead(leading, holding context.Context) {
+	ctx, end := context.WithCancel(holding)
+	var caches sync.WaitGroup
+	defer caches.Wait()
+	defer end()
+	for _, s := range c.scopes {
+		caches.Go(func() { s.runs.RunWithContext(ctx) })
+		caches.Go(func() { s.jobs.RunWithContext(ctx) })
+	}
+	c.lead(leading, holding)
 }
 
 // lead reconciles until leading ends. Running reconciles then have a grace

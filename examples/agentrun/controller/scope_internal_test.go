@@ -91,7 +91,7 @@ func followingOf(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) (*Contr
 	informers.Go(func() { c.scopes[0].jobs.RunWithContext(t.Context()) })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.True(t, c.scopes[0].fill(ctx))
+	require.True(t, c.fill(ctx, c.scopes[0]))
 	require.True(t, c.follow(ctx, c.scopes[0]))
 	return c, w, run
 }
@@ -198,7 +198,7 @@ func TestANamespaceThatCannotBeRead_DelaysNoOther(t *testing.T) {
 		assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
 		assert.Contains(t, strings.Join(lines, "\n"), "Failed to watch", "client-go logs what cannot be read")
 		select {
-		case <-c.Synced():
+		case <-c.Ready():
 			t.Error("it must not look ready")
 		default:
 		}
