@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -89,6 +90,7 @@ type Controller struct {
 	measured   *metrics.Runs
 	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
 	outage     outage
+	lateEvent  atomic.Pointer[time.Time] // when a worker waited for an Event in vain
 
 	ready chan struct{}
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -113,12 +112,12 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if a.facts.Progress == status.Done {
 		return a.end(ctx, a.failed)
 	}
-	wait := untilStart(found, time.Now())
-	if a.before.Status.JobRef == nil && wait > 0 {
+	left := untilStart(found, time.Now())
+	if a.before.Status.JobRef == nil && left > 0 {
 		// One write says that the Job exists, and that it runs. It waits for
 		// that time, and not for the runs that are queued before it.
-		a.queue.AddFirst(a.key(), wait)
-		return wait, nil
+		a.queue.AddFirst(a.key(), left)
+		return left, nil
 	}
 	_, err = a.commit(ctx)
 	if found.NoPods() && found.After == 0 {
@@ -157,11 +156,7 @@ func (a *attempt) end(ctx context.Context, failed error) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	wait := beforeRelease(a.before)
-	if wait > 0 {
-		a.queue.AddFirst(a.key(), wait)
-		return wait, nil
-	}
+	a.awaitEvent(ctx)
 	a.run = a.before.DeepCopy()
 	return a.leave(ctx)
 }
@@ -173,8 +168,8 @@ func (a *attempt) end(ctx context.Context, failed error) (time.Duration, error) 
 func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	if a.hasJob(a.key()) {
 		if a.isAnnouncing() {
-			a.queue.AddFirst(a.key(), eventPoll)
-			return eventPoll, nil
+			a.queue.AddFirst(a.key(), eventTime)
+			return eventTime, nil
 		}
 		ref, found, failed := a.scope.guard.Step(ctx, a.request(ctx))
 		a.run.Status.JobRef = ref
@@ -182,31 +177,6 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	}
 	_, failed := a.commit(ctx) // the generation, if someone edited the run
 	return after, errors.Join(failed, err)
-}
-
-const (
-	// eventWait is how long after the end of its run a Job that is to be
-	// released waits for the Event at most. The whole seconds of UpdatedAt make
-	// it up to one second less.
-	eventWait = 2 * time.Second
-
-	// eventTime is how long the Event of a failure usually takes.
-	eventTime = 20 * time.Millisecond
-
-	// eventPoll is how often the run is looked at if it takes longer.
-	eventPoll = 100 * time.Millisecond
-)
-
-// isAnnouncing reports whether a run has just failed, and its Event is not
-// written yet. If the process is killed, the next one repeats the Event of a
-// run whose Job is not released: see unannounced.
-func (a *attempt) isAnnouncing() bool {
-	st := a.before.Status
-	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
-		return false
-	}
-	lately := time.Since(st.UpdatedAt.Time).Abs() < eventWait
-	return lately && a.recorder.HasPending(a.before)
 }
 
 // untilStart is how long to wait for the start of a Job that is new and has not
@@ -263,26 +233,6 @@ func (a *attempt) recordEnd(ctx context.Context, failed error) error {
 		a.announce(ctx, failed)
 	}
 	return nil
-}
-
-// announce reports the recorded end of a run, and why it failed.
-func (a *attempt) announce(ctx context.Context, failed error) {
-	a.recorder.Failure(a.run, failed)
-	st := a.run.Status
-	result := metrics.Success
-	switch {
-	case failed != nil:
-		result = metrics.TerminalError
-	case st.Phase == v1alpha1.Cancelled:
-		result = metrics.Canceled
-	}
-	if st.Reason == reasonWorkflowJobMissing {
-		a.measured.JobMissing()
-	}
-	if st.StartedAt != nil && st.FinishedAt != nil {
-		a.measured.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
-	}
-	logr.FromContextOrDiscard(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
 // recordDegraded records what keeps a run from going on. It is tried again,

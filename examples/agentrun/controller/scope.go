@@ -223,20 +223,10 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	case before == nil:
 		c.queue.Add(key)
 	case hasEnded(before, after):
-		c.queue.AddFirst(key, beforeRelease(after))
+		c.queue.AddFirst(key, 0)
 	case status.NeedsReconcile(before, after):
 		c.queue.Add(key)
 	}
-}
-
-// beforeRelease is how long the Job of a run that has ended waits for its
-// release. The Event of a failure is usually written in that time: see
-// isAnnouncing.
-func beforeRelease(run *v1alpha1.AgentRun) time.Duration {
-	if run.Status.Phase == v1alpha1.Failed {
-		return eventTime
-	}
-	return 0
 }
 
 // hasEnded reports whether the run ended between its two versions.

@@ -1,0 +1,80 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+const (
+	// eventWait is how long after the end of its run a Job that is to be
+	// released waits for the Event at most. The whole seconds of UpdatedAt make
+	// it up to one second less.
+	eventWait = 2 * time.Second
+
+	// eventTime is how long the Event of a failure usually takes at most, and
+	// how often the run is looked at if it takes longer.
+	eventTime = 100 * time.Millisecond
+
+	// eventPause is how long no worker waits for an Event after one has waited
+	// in vain.
+	eventPause = time.Second
+)
+
+// announce reports the recorded end of a run, and why it failed.
+func (a *attempt) announce(ctx context.Context, failed error) {
+	a.recorder.Failure(a.run, failed)
+	st := a.run.Status
+	result := metrics.Success
+	switch {
+	case failed != nil:
+		result = metrics.TerminalError
+	case st.Phase == v1alpha1.Cancelled:
+		result = metrics.Canceled
+	}
+	if st.Reason == reasonWorkflowJobMissing {
+		a.measured.JobMissing()
+	}
+	if st.StartedAt != nil && st.FinishedAt != nil {
+		a.measured.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
+	}
+	logr.FromContextOrDiscard(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
+}
+
+// isAnnouncing reports whether a run has just failed, and its Event is not
+// written yet. If the process is killed, the next one repeats the Event of a
+// run whose Job is not released: see unannounced.
+func (a *attempt) isAnnouncing() bool {
+	st := a.before.Status
+	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
+		return false
+	}
+	lately := time.Since(st.UpdatedAt.Time).Abs() < eventWait
+	return lately && a.recorder.HasPending(a.before)
+}
+
+// awaitEvent gives the Event of a run that has just failed the time that it
+// usually takes. In the queue, the release would come behind all runs whose
+// Jobs have changed. When many runs fail at once, the recorder limits Events,
+// so one worker finds out and the others go on.
+func (a *attempt) awaitEvent(ctx context.Context) {
+	late := a.lateEvent.Load()
+	if late != nil && time.Since(*late) < eventPause {
+		return
+	}
+	written := func(context.Context) (bool, error) { return !a.isAnnouncing(), nil }
+	err := wait.PollUntilContextTimeout(ctx, eventTime/10, eventTime, true, written)
+	if err != nil {
+		now := time.Now()
+		a.lateEvent.Store(&now)
+	}
+}
