@@ -44,7 +44,7 @@ func (o *options) listen(ctx context.Context) (net.Listener, error) {
 // serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the
 // controller is ready) until ctx ends.
 func serveHTTP(
-	ctx context.Context, l net.Listener, metrics http.Handler, ready <-chan struct{},
+	ctx context.Context, l net.Listener, metrics http.Handler, ready func() bool,
 ) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -52,12 +52,11 @@ func serveHTTP(
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case <-ready:
-			fmt.Fprintln(w, "ok")
-		default:
+		if !ready() {
 			http.Error(w, "the runs and Jobs have not been listed yet", http.StatusServiceUnavailable)
+			return
 		}
+		fmt.Fprintln(w, "ok")
 	})
 	server := &http.Server{ // no client keeps a connection forever
 		Handler:           mux,

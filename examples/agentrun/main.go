@@ -132,7 +132,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 // update would finish.
 func reconciling(
 	o options, m *metrics.Metrics,
-) (ready <-chan struct{}, work func(context.Context) error, err error) {
+) (ready func() bool, work func(context.Context) error, err error) {
 	config, namespace, err := o.config()
 	if err != nil {
 		return nil, nil, err
@@ -149,14 +149,13 @@ func reconciling(
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.Ready(), c.Start, nil
+	return c.Ready, c.Start, nil
 }
 
 // idle replaces the controller with --reconcile=false. It is ready immediately.
-func idle() (ready <-chan struct{}, work func(context.Context) error) {
-	closed := make(chan struct{})
-	close(closed)
-	return closed, func(ctx context.Context) error {
+func idle() (ready func() bool, work func(context.Context) error) {
+	always := func() bool { return true }
+	return always, func(ctx context.Context) error {
 		logr.FromContextOrDiscard(ctx).Info("Reconciling is off")
 		<-ctx.Done()
 		return nil

@@ -63,10 +63,13 @@ func (a *attempt) isAnnouncing() bool {
 }
 
 // awaitEvent gives the Event of a run that has just failed the time that it
-// usually takes. In the queue, the release would come behind all runs whose
-// Jobs have changed. When many runs fail at once, the recorder limits Events,
-// so one worker finds out and the others go on.
+// usually takes. In the queue, the release of its Job would come behind all
+// runs whose Jobs have changed. When many runs fail at once, the recorder
+// limits Events: the workers find out, and go on.
 func (a *attempt) awaitEvent(ctx context.Context) {
+	if !a.hasJob(a.key()) {
+		return // nothing is to be released
+	}
 	late := a.lateEvent.Load()
 	if late != nil && time.Since(*late) < eventPause {
 		return

@@ -4,9 +4,12 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +19,9 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/events"
@@ -166,4 +171,96 @@ func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// failedJobs has runs whose Jobs have failed, which is not recorded yet. The API
+// server takes some time for an Event. It lists what was sent.
+func failedJobs(t *testing.T, event time.Duration, names ...string) (*Controller, func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var sent []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, what)
+	}
+	var runs []*v1alpha1.AgentRun
+	var jobs []*batchv1.Job
+	for _, name := range names {
+		run, job := newStarted(name, new(metav1.Now()))
+		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		runs = append(runs, run)
+		jobs = append(jobs, job)
+	}
+	s := newServer(runs...)
+	c := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/events"):
+			time.Sleep(event)
+			note("event")
+			return reply(r, http.StatusCreated, corev1.Event{})
+		case strings.HasSuffix(r.URL.Path, "/status"):
+			note("status")
+		case strings.Contains(r.URL.Path, "/jobs/"):
+			note("release")
+		}
+		return s.RoundTrip(r)
+	}), Options{})
+	for _, job := range jobs {
+		require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	writing.Go(func() { _ = c.recorder.Start(ctx) })
+	t.Cleanup(func() {
+		stop()
+		writing.Wait()
+		c.queue.ShutDown()
+	})
+	return c, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return sent
+	}
+}
+
+// TestAReleaseFollowsItsEventAtOnce: other runs may be ahead in the queue, and
+// a process that is killed in that time has the Event repeated.
+func TestAReleaseFollowsItsEventAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, sent := failedJobs(t, 40*time.Millisecond, "nightly")
+		_, _ = c.step(t.Context(), types.NamespacedName{Namespace: "ns", Name: "nightly"}) // the server takes no patch of a Job
+		assert.Equal(t, []string{"status", "event", "release"}, sent())
+	})
+}
+
+// TestNoWorkerWaitsForAnEventInVain: for a second after one has. A thousand
+// runs that fail at once have more Events than a recorder writes. Nor does one
+// wait if there is no Job to release.
+func TestNoWorkerWaitsForAnEventInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, sent := failedJobs(t, time.Minute, "one", "two", "three", "four")
+		wants := map[string]time.Duration{"one": eventTime, "two": 0, "three": eventTime}
+		for _, name := range []string{"one", "two", "three"} {
+			began := time.Now()
+			_, err := c.step(t.Context(), types.NamespacedName{Namespace: "ns", Name: name})
+			require.NoError(t, err)
+			assert.Equal(t, wants[name], time.Since(began), name)
+			if name == "two" {
+				time.Sleep(eventPause)
+			}
+		}
+		assert.NotContains(t, sent(), "release")
+
+		time.Sleep(eventPause)
+		scope, run := c.find(types.NamespacedName{Namespace: "ns", Name: "four"})
+		require.NoError(t, scope.jobs.GetStore().Replace(nil, ""))
+		a := &attempt{Controller: c, scope: scope, before: run, run: run.DeepCopy()}
+		setPhase(a.run, v1alpha1.Failed, events.InvalidSpec, "spec.image is empty", time.Now())
+		began := time.Now()
+		_, err := a.end(t.Context(), &failure{events.InvalidSpec, "spec.image is empty"})
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began), "without a Job")
+	})
 }

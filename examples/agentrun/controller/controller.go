@@ -92,7 +92,8 @@ type Controller struct {
 	outage     outage
 	lateEvent  atomic.Pointer[time.Time] // when a worker waited for an Event in vain
 
-	ready chan struct{}
+	leads   atomic.Bool // or has led
+	mayList atomic.Bool // what it would cache
 }
 
 // heartbeat is the longest time between two status writes of a run that is not
@@ -135,7 +136,6 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		options: o,
 		metrics: m.Controller("agentrun"),
 		secrets: new(redact.SecretValues),
-		ready:   make(chan struct{}),
 	}
 	c.measured = c.metrics.Runs()
 	c.backoff = newBackoff()
@@ -204,90 +204,6 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	m.ObserveConditions("AgentRun", c.conditions) // last: a collection may come immediately
 	return c, nil
-}
-
-// Ready is closed when all caches are filled. A replica that waits for the
-// leadership has none: it is ready when it may list what it would cache.
-func (c *Controller) Ready() <-chan struct{} { return c.ready }
-
-// Start reconciles while this replica leads. When ctx or the leadership ends it
-// finishes the running reconciles, writes the queued Events, and returns.
-func (c *Controller) Start(ctx context.Context) error {
-	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
-		ctx, end := context.WithCancel(ctx)
-		var preparing sync.WaitGroup
-		defer preparing.Wait()
-		defer end()
-		if c.options.Lead == nil {
-			preparing.Go(func() { c.readyOnce(ctx, c.fill) })
-			c.fillAndLead(ctx, context.WithoutCancel(ctx))
-			return nil
-		}
-		preparing.Go(func() { c.readyOnce(ctx, c.mayList) })
-		return c.options.Lead(ctx, c.fillAndLead)
-	})
-}
-
-// readyOnce closes Ready once all scopes are prepared.
-func (c *Controller) readyOnce(
-	ctx context.Context, prepared func(context.Context, *scope) bool,
-) {
-	for _, s := range c.scopes {
-		if !prepared(ctx, s) {
-			return
-		}
-	}
-	close(c.ready)
-}
-
-// fillAndLead fills the caches, and reconciles until leading ends. A namespace
-// whose cache cannot be filled delays no other. The caches are filled no
-// earlier, because a standby would decode and keep all that its leader does,
-// and would begin with caches that may be behind the leader's last writes.
-func (c *Controller) fillAndLead(leading, holding context.Context) {
-	ctx, end := context.WithCancel(holding)
-	var caches sync.WaitGroup
-	defer caches.Wait()
-	defer end()
-	for _, s := range c.scopes {
-		caches.Go(func() { s.runs.RunWithContext(ctx) })
-		caches.Go(func() { s.jobs.RunWithContext(ctx) })
-	}
-	c.lead(leading, holding)
-}
-
-// lead reconciles until leading ends. Running reconciles then have a grace
-// period, and lead cancels their requests at its end. If holding ends, their
-// requests are cancelled immediately.
-func (c *Controller) lead(leading, holding context.Context) {
-	log := logr.FromContextOrDiscard(leading)
-	// A reconcile that runs when leading ends still sends requests.
-	working, stop := context.WithCancel(holding)
-	defer stop()
-	log.Info("Reconciling", append(c.options.Retention.LogValues(),
-		"warnings", c.options.Retention.Warnings(nil),
-		"workers", c.options.Workers,
-		"namespaces", c.options.Namespaces,
-	)...)
-	var workers sync.WaitGroup
-	for range c.options.Workers {
-		workers.Go(func() { c.work(leading, working) })
-	}
-	for _, s := range c.scopes {
-		workers.Go(func() {
-			if !c.follow(leading, s) {
-				return
-			}
-			workers.Go(func() { _ = s.expired.Start(leading) }) // ends with leading
-			if c.options.Hold {
-				_ = s.holds.Start(leading)
-			}
-		})
-	}
-	<-leading.Done()
-	defer time.AfterFunc(finishTimeout, stop).Stop()
-	c.queue.ShutDown()
-	workers.Wait()
 }
 
 // work reconciles runs from the queue until leading ends and the queue is shut

@@ -11,12 +11,9 @@ import (
 	"maps"
 	"time"
 
-	"github.com/go-logr/logr"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/metadata"
@@ -114,33 +111,15 @@ func matching(selector string) func(*metav1.ListOptions) {
 
 // fill waits until the caches are filled, and reports whether they are. If they
 // cannot be, client-go logs why, and goes on.
-func (*Controller) fill(ctx context.Context, s *scope) bool {
+func (s *scope) fill(ctx context.Context) bool {
 	return cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobs.HasSynced)
-}
-
-// mayList waits until this replica may list what the scope caches, and reports
-// whether it may. It logs why it may not.
-func (c *Controller) mayList(ctx context.Context, s *scope) bool {
-	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", s.namespace)
-	runs := metav1.ListOptions{LabelSelector: c.options.Selector, Limit: 1}
-	jobs := metav1.ListOptions{LabelSelector: runLabel, Limit: 1}
-	listed := func(ctx context.Context) (bool, error) {
-		_, err1 := c.runs(s.namespace).List(ctx, runs)
-		_, err2 := c.cluster.BatchV1().Jobs(s.namespace).List(ctx, jobs)
-		err := errors.Join(err1, err2)
-		if err != nil {
-			log.Error(err, "Not ready to lead")
-		}
-		return err == nil, nil
-	}
-	return wait.PollUntilContextCancel(ctx, 5*time.Second, true, listed) == nil
 }
 
 // follow queues the cached runs of a scope once its cache is filled, and each
 // run when it or its Job changes. Only a leader follows: another replica would
 // fill its queue and never work on it. It returns false if ctx ends first.
 func (c *Controller) follow(ctx context.Context, s *scope) bool {
-	if !c.fill(ctx, s) {
+	if !s.fill(ctx) {
 		return false
 	}
 	runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {

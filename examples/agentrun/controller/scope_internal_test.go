@@ -91,7 +91,7 @@ func followingOf(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) (*Contr
 	informers.Go(func() { c.scopes[0].jobs.RunWithContext(t.Context()) })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.True(t, c.fill(ctx, c.scopes[0]))
+	require.True(t, c.scopes[0].fill(ctx))
 	require.True(t, c.follow(ctx, c.scopes[0]))
 	return c, w, run
 }
@@ -173,34 +173,44 @@ func (o oneNamespace) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestANamespaceThatCannotBeRead_DelaysNoOther: also not at the start.
 func TestANamespaceThatCannotBeRead_DelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		run, job := newStarted("nightly", nil)
-		run.ResourceVersion = "100"
-		run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
-		job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-		w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
-		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
-		require.NoError(t, err)
-		began := &counting{}
-		c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: oneNamespace{w, run.Namespace}, QPS: -1}, m,
-			Options{Namespaces: []string{"gone", run.Namespace}, Tracer: began})
-		require.NoError(t, err)
-		var lines []string
-		var mu sync.Mutex
-		log := funcr.New(func(_, line string) {
-			mu.Lock()
-			defer mu.Unlock()
-			lines = append(lines, line)
-		}, funcr.Options{})
-		ctx, stop := context.WithTimeout(logr.NewContext(t.Context(), log), 15*time.Second)
-		defer stop()
-		_ = c.Start(ctx)
-		assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
-		assert.Contains(t, strings.Join(lines, "\n"), "Failed to watch", "client-go logs what cannot be read")
-		select {
-		case <-c.Ready():
-			t.Error("it must not look ready")
-		default:
-		}
-	})
+	elected := func(ctx context.Context, reconcile func(leading, holding context.Context)) error {
+		reconcile(ctx, context.WithoutCancel(ctx))
+		return nil
+	}
+	for name, lead := range map[string]func(context.Context, func(leading, holding context.Context)) error{
+		"Alone":   nil,
+		"Elected": elected,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testOneNamespace(t, lead) })
+		})
+	}
+}
+
+func testOneNamespace(t *testing.T, lead func(context.Context, func(leading, holding context.Context)) error) {
+	t.Helper()
+	run, job := newStarted("nightly", nil)
+	run.ResourceVersion = "100"
+	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	require.NoError(t, err)
+	began := &counting{}
+	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: oneNamespace{w, run.Namespace}, QPS: -1}, m,
+		Options{Namespaces: []string{"gone", run.Namespace}, Tracer: began, Lead: lead})
+	require.NoError(t, err)
+	var lines []string
+	var mu sync.Mutex
+	log := funcr.New(func(_, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, line)
+	}, funcr.Options{})
+	ctx, stop := context.WithTimeout(logr.NewContext(t.Context(), log), 15*time.Second)
+	defer stop()
+	_ = c.Start(ctx)
+	assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
+	assert.Contains(t, strings.Join(lines, "\n"), "Failed to watch", "client-go logs what cannot be read")
+	assert.False(t, c.Ready())
 }

@@ -111,7 +111,7 @@ func TestCaches_NoticeAWatchThatIsDead(t *testing.T) {
 		var informers sync.WaitGroup
 		informers.Go(func() { c.scopes[0].runs.RunWithContext(ctx) })
 		informers.Go(func() { c.scopes[0].jobs.RunWithContext(ctx) })
-		require.True(t, c.fill(ctx, c.scopes[0]))
+		require.True(t, c.scopes[0].fill(ctx))
 		time.Sleep(requestTimeout + time.Second)
 		_, cached := c.find(keyOf(run))
 		assert.Equal(t, "101", cached.ResourceVersion, "the cache has the change")

@@ -37,8 +37,8 @@ type Process struct {
 }
 
 // Start runs the controller at path against the cluster of a kubeconfig file
-// and returns once its caches are filled. Its log is appended to a file in dir.
-// It passes on only PATH and HOME of the environment, and adds env.
+// and returns once it is ready. Its log is appended to a file in dir. It passes
+// on only PATH and HOME of the environment, and adds env.
 func Start(
 	ctx context.Context, path, dir, kubeconfig string, env []string, args ...string,
 ) (*Process, error) {
