@@ -64,6 +64,9 @@ func TestTakeover(t *testing.T) {
 			require.NoError(t, err)
 			assert.Zero(t, n, "%s of a replica that waits", family)
 		}
+		assert.Empty(t, plane.Requests(t, func(q controlplane.Request) bool {
+			return q.User.Username == standby.user && q.Verb == "watch"
+		}), "a replica that waits fills no cache")
 		err := end(leader)
 		if err != nil { // a very slow machine
 			t.Logf("%s had lost its lease before: %v", leader.user, err)
