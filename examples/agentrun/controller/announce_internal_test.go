@@ -173,8 +173,8 @@ func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 	}
 }
 
-// failedJobs has runs whose Jobs have failed, which is not recorded yet. The API
-// server takes some time for an Event. It lists what was sent.
+// failedJobs has runs whose Jobs have failed, which is not recorded yet. The
+// API server takes some time for an Event. It lists what was sent.
 func failedJobs(t *testing.T, event time.Duration, names ...string) (*Controller, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
