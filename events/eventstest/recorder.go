@@ -258,6 +258,10 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 	return run(ctx)
 }
 
+// HasPending is false, as that of events.Recorder is when all Events are
+// written: an entry waits for nothing.
+func (*Recorder) HasPending(runtime.Object) bool { return false }
+
 // Wait returns the entries as soon as there are n. If ctx ends first, it
 // returns the entries so far and an error.
 func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {

@@ -42,11 +42,18 @@ type runner interface {
 	RunWith(ctx context.Context, run func(ctx context.Context) error) error
 }
 
+// waiter is what a controller uses that waits for an Event.
+type waiter interface {
+	HasPending(obj runtime.Object) bool
+}
+
 var (
 	_ recorder                   = (*events.Recorder)(nil)
 	_ recorder                   = (*eventstest.Recorder)(nil)
 	_ runner                     = (*events.Recorder)(nil)
 	_ runner                     = (*eventstest.Recorder)(nil)
+	_ waiter                     = (*events.Recorder)(nil)
+	_ waiter                     = (*eventstest.Recorder)(nil)
 	_ clientevents.EventRecorder = (*eventstest.Recorder)(nil)
 	_ record.EventRecorder       = (*eventstest.LegacyRecorder)(nil)
 )
@@ -214,6 +221,12 @@ func TestRunWith(t *testing.T) {
 		return broken
 	}), broken)
 	assert.Len(t, rec.Entries(), 1)
+}
+
+func TestHasPending(t *testing.T) {
+	var rec eventstest.Recorder
+	rec.Failure(object("a"), errors.New("x"))
+	assert.False(t, rec.HasPending(object("a")))
 }
 
 // TestFailure_PassesOverConflicts, as events.Recorder does for two minutes.
