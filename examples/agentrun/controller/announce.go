@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	// eventWait is how long after the end of its run a Job that is to be
-	// released waits for the Event at most. The whole seconds of UpdatedAt make
-	// it up to one second less.
+	// eventWait is how long a Job that is to be released waits for the Event of
+	// its run's failure at most. The API server may take no Event for hours.
 	eventWait = 2 * time.Second
 
 	// eventTime is how long the Event of a failure usually takes at most, and
@@ -32,7 +31,7 @@ const (
 
 // announce reports the recorded end of a run, and why it failed.
 func (a *attempt) announce(ctx context.Context, failed error) {
-	a.recorder.Failure(a.run, failed)
+	a.report(a.run, failed)
 	st := a.run.Status
 	result := metrics.Success
 	switch {
@@ -50,16 +49,28 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 	logr.FromContextOrDiscard(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// isAnnouncing reports whether a run has just failed, and its Event is not
-// written yet. If the process is killed, the next one repeats the Event of a
-// run whose Job is not released: see unannounced.
+// report reports the recorded failure of a run, or that it has none any more.
+func (c *Controller) report(run *v1alpha1.AgentRun, failed error) {
+	if failed != nil {
+		c.announcing.Store(run.UID, time.Now())
+	}
+	c.recorder.Failure(run, failed)
+}
+
+// isAnnouncing reports whether the failure of a run was reported a moment ago,
+// and its Event is not written yet. If the process is killed, the next one
+// repeats the Event of a run whose Job is not released: see unannounced.
 func (a *attempt) isAnnouncing() bool {
-	st := a.before.Status
-	if st.Phase != v1alpha1.Failed || st.UpdatedAt == nil {
+	reported, ok := a.announcing.Load(a.before.UID)
+	if !ok {
 		return false
 	}
-	lately := time.Since(st.UpdatedAt.Time).Abs() < eventWait
-	return lately && a.recorder.HasPending(a.before)
+	at, _ := reported.(time.Time)
+	if time.Since(at) < eventWait && a.recorder.HasPending(a.before) {
+		return true
+	}
+	a.announcing.Delete(a.before.UID)
+	return false
 }
 
 // awaitEvent gives the Event of a run that has just failed the time that it
@@ -67,9 +78,6 @@ func (a *attempt) isAnnouncing() bool {
 // runs whose Jobs have changed. When many runs fail at once, the recorder
 // limits Events: the workers find out, and go on.
 func (a *attempt) awaitEvent(ctx context.Context) {
-	if !a.hasJob(a.key()) {
-		return // nothing is to be released
-	}
 	late := a.lateEvent.Load()
 	if late != nil && time.Since(*late) < eventPause {
 		return

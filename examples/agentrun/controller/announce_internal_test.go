@@ -27,6 +27,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 	"github.com/proompteng/controllerkit/status"
@@ -155,9 +156,14 @@ func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 			j.Annotations = map[string]string{releasedAnnotation: "2026-11-24T10:00:00Z"}
 		}, 0},
 		"Collected": {"Only a released Job is deleted.", func(_ *v1alpha1.AgentRunStatus, j *batchv1.Job) { j.UID = "another" }, 0},
-		"NoJob":     {"Nothing shows whether it was announced.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef = nil }, 0},
-		"NoRelease": {"Nothing shows it: the Job had its final TTL from the start.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef.Released = true }, 0},
-		"Succeeded": {"Only a failure has an Event.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.Phase = v1alpha1.Succeeded }, 0},
+		"Held": {"Its Job was deleted before it finished.", func(st *v1alpha1.AgentRunStatus, j *batchv1.Job) {
+			st.JobRef.Outcome = ""
+			j.Finalizers = []string{HoldFinalizer}
+		}, 1},
+		"Unfinished": {"A Job without a hold that has not finished fails no run.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef.Outcome = "" }, 0},
+		"NoJob":      {"Nothing shows whether it was announced.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef = nil }, 0},
+		"NoRelease":  {"Nothing shows it: the Job had its final TTL from the start.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef.Released = true }, 0},
+		"Succeeded":  {"Only a failure has an Event.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.Phase = v1alpha1.Succeeded }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -171,6 +177,18 @@ func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnEndWithoutAFailureIsARecovery: of a run that was Degraded before.
+func TestAnEndWithoutAFailureIsARecovery(t *testing.T) {
+	run, _ := newStarted("nightly", new(metav1.Now()))
+	c := newServer(run).controller(t)
+	scope, before := c.find(keyOf(run))
+	c.recorder.Failure(before, &failure{reasonNoPods, "no pods"})
+	a := &attempt{Controller: c, scope: scope, before: before, run: before.DeepCopy()}
+	setPhase(a.run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+	require.NoError(t, a.recordEnd(t.Context(), nil))
+	assert.Equal(t, int64(2), c.recorder.Stats().Recorded)
 }
 
 // failedJobs has runs whose Jobs have failed, which is not recorded yet. The
@@ -189,6 +207,7 @@ func failedJobs(t *testing.T, event time.Duration, names ...string) (*Controller
 	for _, name := range names {
 		run, job := newStarted(name, new(metav1.Now()))
 		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+		job.Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "keep"} // as each Job of a Guard
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 		runs = append(runs, run)
 		jobs = append(jobs, job)
@@ -202,11 +221,12 @@ func failedJobs(t *testing.T, event time.Duration, names ...string) (*Controller
 			return reply(r, http.StatusCreated, corev1.Event{})
 		case strings.HasSuffix(r.URL.Path, "/status"):
 			note("status")
-		case strings.Contains(r.URL.Path, "/jobs/"):
+		case r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/jobs/"):
 			note("release")
+			return reply(r, http.StatusOK, jobs[0])
 		}
 		return s.RoundTrip(r)
-	}), Options{})
+	}), Options{Retention: settings.Settings{Jobs: jobgc.Retention{FailedTTL: time.Hour}}})
 	for _, job := range jobs {
 		require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
 	}
@@ -230,7 +250,8 @@ func failedJobs(t *testing.T, event time.Duration, names ...string) (*Controller
 func TestAReleaseFollowsItsEventAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, sent := failedJobs(t, 40*time.Millisecond, "nightly")
-		_, _ = c.step(t.Context(), types.NamespacedName{Namespace: "ns", Name: "nightly"}) // the server takes no patch of a Job
+		_, err := c.step(t.Context(), types.NamespacedName{Namespace: "ns", Name: "nightly"})
+		require.NoError(t, err)
 		assert.Equal(t, []string{"status", "event", "release"}, sent())
 	})
 }

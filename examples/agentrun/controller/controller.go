@@ -89,6 +89,7 @@ type Controller struct {
 	metrics    *metrics.Controller
 	measured   *metrics.Runs
 	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
+	announcing sync.Map // when the failure of a run was reported, by its uid
 	outage     outage
 	lateEvent  atomic.Pointer[time.Time] // when a worker waited for an Event in vain
 

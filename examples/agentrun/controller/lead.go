@@ -31,7 +31,8 @@ func (c *Controller) Ready() bool {
 
 // Start fills the caches and reconciles while this replica leads. A namespace
 // whose cache cannot be filled delays no other. When ctx or the leadership ends
-// it finishes the running reconciles, writes the queued Events, and returns.
+// it finishes the running reconciles, with caches that no longer change, writes
+// the queued Events, and returns.
 //
 // The caches are filled no earlier, because a standby would decode and keep all
 // that its leader does.
@@ -41,7 +42,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
-		lead := func(leading, holding context.Context) {
+		fillAndLead := func(leading, holding context.Context) {
 			c.leads.Store(true)
 			for _, s := range c.scopes {
 				started.Go(func() { s.runs.RunWithContext(ctx) })
@@ -50,11 +51,11 @@ func (c *Controller) Start(ctx context.Context) error {
 			c.lead(leading, holding)
 		}
 		if c.options.Lead == nil {
-			lead(ctx, context.WithoutCancel(ctx))
+			fillAndLead(ctx, context.WithoutCancel(ctx))
 			return nil
 		}
 		started.Go(func() { c.checkLists(ctx) })
-		return c.options.Lead(ctx, lead)
+		return c.options.Lead(ctx, fillAndLead)
 	})
 }
 
@@ -67,7 +68,7 @@ func (c *Controller) checkLists(ctx context.Context) {
 		c.mayList.Store(err == nil)
 		done := err == nil || c.leads.Load()
 		if !done && ctx.Err() == nil {
-			log.Error(err, "Not ready to lead, a list was not answered")
+			log.Error(err, "Not ready to lead, a list failed")
 		}
 		return done, nil
 	}

@@ -105,13 +105,12 @@ func TestAReleaseWaitsForTheEvent(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(950 * time.Millisecond) // UpdatedAt has whole seconds
 				run := newEnded("nightly", tc.phase)
-				run.Status.UpdatedAt = new(metav1.Now().Rfc3339Copy())
+				run.Status.UpdatedAt = new(metav1.NewTime(time.Now().Add(-time.Hour))) // by a process that was killed
 				s := newServer(run)
 				c, requests := s.controllerOfEnded(t, run, batchv1.JobComplete)
 				if tc.pending != "" {
-					c.recorder.Failure(newEnded(tc.pending, v1alpha1.Failed), errors.New("exit code 1"))
+					c.report(newEnded(tc.pending, v1alpha1.Failed), errors.New("exit code 1"))
 				}
 				time.Sleep(tc.since)
 				_, _ = c.step(t.Context(), keyOf(run)) // the server takes no patch of a Job

@@ -112,12 +112,12 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if a.facts.Progress == status.Done {
 		return a.end(ctx, a.failed)
 	}
-	left := untilStart(found, time.Now())
-	if a.before.Status.JobRef == nil && left > 0 {
+	wait := untilStart(found, time.Now())
+	if a.before.Status.JobRef == nil && wait > 0 {
 		// One write says that the Job exists, and that it runs. It waits for
 		// that time, and not for the runs that are queued before it.
-		a.queue.AddFirst(a.key(), left)
-		return left, nil
+		a.queue.AddFirst(a.key(), wait)
+		return wait, nil
 	}
 	_, err = a.commit(ctx)
 	if found.NoPods() && found.After == 0 {
@@ -156,7 +156,6 @@ func (a *attempt) end(ctx context.Context, failed error) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	a.awaitEvent(ctx)
 	a.run = a.before.DeepCopy()
 	return a.leave(ctx)
 }
@@ -167,6 +166,7 @@ func (a *attempt) end(ctx context.Context, failed error) (time.Duration, error) 
 // with an event. So a run that has ended costs no request after its release.
 func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 	if a.hasJob(a.key()) {
+		a.awaitEvent(ctx)
 		if a.isAnnouncing() {
 			a.queue.AddFirst(a.key(), eventTime)
 			return eventTime, nil

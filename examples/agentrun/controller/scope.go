@@ -9,6 +9,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -122,39 +123,50 @@ func (c *Controller) follow(ctx context.Context, s *scope) bool {
 	if !s.fill(ctx) {
 		return false
 	}
-	runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
+	runs, err := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
 		if after != nil {
 			s.written.OnAddOrUpdate(after)
 		}
 		if before == nil && s.unannounced(after) {
-			c.recorder.Failure(after, &failure{after.Status.Reason, after.Status.Message})
+			c.report(after, &failure{after.Status.Reason, after.Status.Message})
 		}
 		c.runChanged(before, after)
 	}))
-	jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
-	_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
-	if errors.Join(err1, err2, err3) != nil {
+	// A Job brings its run to a worker, which releases the Job. Before that, it
+	// must be known whether the failure of the run is to be reported.
+	if err != nil || !cache.WaitForCacheSync(ctx.Done(), runs.HasSynced) {
+		return false
+	}
+	jobs, err1 := s.jobs.AddEventHandler(on(c.jobChanged))
+	_, err2 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
+	if errors.Join(err1, err2) != nil {
 		return false // the informers were stopped: ctx has ended
 	}
-	return cache.WaitForCacheSync(ctx.Done(), runs.HasSynced, jobs.HasSynced)
+	return cache.WaitForCacheSync(ctx.Done(), jobs.HasSynced)
 }
 
 // releasedAnnotation is on the Jobs that package jobgc has released.
 const releasedAnnotation = "jobgc.controllerkit.dev/released"
 
 // unannounced reports whether a failed run that this process has not seen
-// before may have no Event, because the process that recorded the failure was
-// killed. That process did not release the Job then. The failure has a second
-// Event if it was killed between the Event and the release, or if the run moved
-// to this process's shard before the release.
+// before may have no Event, because the process that recorded the failure has
+// ended. That process did not release the Job then. The failure has a second
+// Event if it ended between the Event and the release, or if the run moved to
+// this process's shard before the release.
 func (s *scope) unannounced(run *v1alpha1.AgentRun) bool {
 	ref := run.Status.JobRef
-	if run.Status.Phase != v1alpha1.Failed || ref == nil || ref.Outcome == "" || ref.Released {
+	if run.Status.Phase != v1alpha1.Failed || ref == nil || ref.Released {
 		return false
 	}
 	obj, _, _ := s.jobs.GetStore().GetByKey(run.Namespace + "/" + ref.Name)
 	job := as[batchv1.Job](obj)
-	return job.UID == ref.UID && job.Annotations[releasedAnnotation] == ""
+	switch {
+	case job.UID != ref.UID:
+		return false
+	case slices.Contains(job.Finalizers, HoldFinalizer):
+		return true // perhaps without an outcome: it was deleted before it finished
+	}
+	return ref.Outcome != "" && job.Annotations[releasedAnnotation] == ""
 }
 
 // on calls changed for each change that an informer sees. A created object has
@@ -187,14 +199,14 @@ func (s *scope) remember(run *v1alpha1.AgentRun) {
 	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
-// runChanged queues a run that needs a reconcile. The Job of a run that has
-// just ended is released before other runs begin: if this process is killed,
-// the next one repeats the Event of each failed run whose Job is not released.
+// runChanged queues a run that needs a reconcile. The Job of a run whose end
+// another process has recorded is released before other runs begin.
 func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	c.measured.Active(active(after) - active(before))
 	if after == nil {
 		c.recorder.Forget(before)
 		c.toAnnounce.Delete(before.UID)
+		c.announcing.Delete(before.UID)
 		return
 	}
 	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
