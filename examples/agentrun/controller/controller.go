@@ -93,8 +93,9 @@ type Controller struct {
 	outage     outage
 	lateEvent  atomic.Pointer[time.Time] // when a worker waited for an Event in vain
 
-	leads   atomic.Bool // or has led
-	mayList atomic.Bool // what it would cache
+	started sync.WaitGroup // by Start: the informers, and the check of the lists
+	leads   atomic.Bool    // or has led
+	mayList atomic.Bool    // what it would cache
 }
 
 // heartbeat is the longest time between two status writes of a run that is not

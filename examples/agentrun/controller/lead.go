@@ -37,16 +37,15 @@ func (c *Controller) Ready() bool {
 // The caches are filled no earlier, because a standby would decode and keep all
 // that its leader does.
 func (c *Controller) Start(ctx context.Context) error {
-	var started sync.WaitGroup
-	defer started.Wait() // last: an informer may take a minute to end
+	defer waitFor(&c.started, 100*time.Millisecond) // last, and not for long
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
 		fillAndLead := func(leading, holding context.Context) {
 			c.leads.Store(true)
 			for _, s := range c.scopes {
-				started.Go(func() { s.runs.RunWithContext(ctx) })
-				started.Go(func() { s.jobs.RunWithContext(ctx) })
+				c.started.Go(func() { s.runs.RunWithContext(ctx) })
+				c.started.Go(func() { s.jobs.RunWithContext(ctx) })
 			}
 			c.lead(leading, holding)
 		}
@@ -54,9 +53,24 @@ func (c *Controller) Start(ctx context.Context) error {
 			fillAndLead(ctx, context.WithoutCancel(ctx))
 			return nil
 		}
-		started.Go(func() { c.checkLists(ctx) })
+		c.started.Go(func() { c.checkLists(ctx) })
 		return c.options.Lead(ctx, fillAndLead)
 	})
+}
+
+// waitFor waits for what Start has started. An informer that waits to try again
+// goes on for up to a minute, because client-go's Reflector does not look at
+// its context then. The kubelet gives a process half a minute.
+func waitFor(started *sync.WaitGroup, limit time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		started.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(limit):
+	}
 }
 
 // checkLists waits until this replica may list what it would cache, or leads.

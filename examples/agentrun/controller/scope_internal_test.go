@@ -210,6 +210,7 @@ func testOneNamespace(t *testing.T, lead func(context.Context, func(leading, hol
 	ctx, stop := context.WithTimeout(logr.NewContext(t.Context(), log), 15*time.Second)
 	defer stop()
 	_ = c.Start(ctx)
+	c.started.Wait()
 	assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
 	assert.Contains(t, strings.Join(lines, "\n"), "Failed to watch", "client-go logs what cannot be read")
 	assert.False(t, c.Ready())
