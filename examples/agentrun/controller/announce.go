@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// eventWait is how long a Job that is to be released waits for the Event of
-	// its run's failure at most. The API server may take no Event for hours.
+	// eventWait is how long the release of a Job waits for the Event of its
+	// run's failure at most. The API server may take no Event for hours.
 	eventWait = 2 * time.Second
 
-	// eventTime is how long the Event of a failure usually takes at most, and
-	// how often the run is looked at if it takes longer.
+	// eventTime is how long a worker waits for the Event of a failure, and how
+	// often it looks again later. An Event takes 15 to 60 ms.
 	eventTime = 100 * time.Millisecond
 
 	// eventPause is how long no worker waits for an Event after one has waited
@@ -73,10 +73,10 @@ func (a *attempt) isAnnouncing() bool {
 	return false
 }
 
-// awaitEvent gives the Event of a run that has just failed the time that it
-// usually takes. In the queue, the release of its Job would come behind all
-// runs whose Jobs have changed. When many runs fail at once, the recorder
-// limits Events: the workers find out, and go on.
+// awaitEvent waits for the Event of a run that has just failed. In the queue,
+// the release of its Job would come behind all runs whose Jobs have changed.
+// When many runs fail together, the recorder limits Events: the workers find
+// out, and go on.
 func (a *attempt) awaitEvent(ctx context.Context) {
 	late := a.lateEvent.Load()
 	if late != nil && time.Since(*late) < eventPause {

@@ -114,7 +114,7 @@ const (
 // Job may need 90 seconds of it.
 const attemptTimeout = 2 * time.Minute
 
-// usualStart is how long after its creation a Job usually has started. The
+// usualStart is how long after its creation a Job has started normally. The
 // whole seconds of a creation time make it up to one second less. The Ref must
 // be recorded within two seconds.
 const usualStart = 1800 * time.Millisecond

@@ -20,11 +20,11 @@ const (
 	outageAttempts = 4
 )
 
-// outage is what the attempts at all runs learn about the API server. One that
-// is away or starting fails them all, so a few find out, and the workers pause.
+// outage is what the attempts at all runs learn about the API server. If it is
+// away or starting, they all fail, so a few find out, and the workers pause.
 // Otherwise each run would try, and most requests of the first moments would be
-// refused. What fails in one namespace alone pauses nobody, unless there is no
-// other.
+// refused. What fails in one namespace alone pauses no worker, unless there is
+// no other.
 type outage struct {
 	single bool // there is only one namespace
 

@@ -132,8 +132,8 @@ func (c *Controller) follow(ctx context.Context, s *scope) bool {
 		}
 		c.runChanged(before, after)
 	}))
-	// A Job brings its run to a worker, which releases the Job. Before that, it
-	// must be known whether the failure of the run is to be reported.
+	// A Job brings its run to a worker, which releases the Job. The failures
+	// that this process has to report must be known before.
 	if err != nil || !cache.WaitForCacheSync(ctx.Done(), runs.HasSynced) {
 		return false
 	}
