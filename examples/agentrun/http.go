@@ -53,7 +53,7 @@ func serveHTTP(
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !ready() {
-			http.Error(w, "the runs and Jobs have not been listed yet", http.StatusServiceUnavailable)
+			http.Error(w, "runs and Jobs are not listed yet", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

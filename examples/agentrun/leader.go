@@ -25,8 +25,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
-// election decides which replica reconciles. The others are ready to, and fill
-// no cache yet.
+// election decides which replica reconciles. The others wait, and fill no
+// cache.
 type election struct {
 	lock     *resourcelock.LeaseLock
 	duration time.Duration

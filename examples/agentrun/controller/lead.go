@@ -32,12 +32,13 @@ func (c *Controller) Ready() bool {
 // Start fills the caches and reconciles while this replica leads. A namespace
 // whose cache cannot be filled delays no other. When ctx or the leadership ends
 // it finishes the running reconciles, with caches that no longer change, writes
-// the queued Events, and returns.
+// the queued Events, and returns. An informer that waits to try again may end
+// up to a minute later.
 //
 // The caches are filled no earlier, because a standby would decode and keep all
 // that its leader does.
 func (c *Controller) Start(ctx context.Context) error {
-	defer waitFor(&c.started, 100*time.Millisecond) // last, and not for long
+	defer waitFor(&c.started, 100*time.Millisecond) // after the Events, because it may be in vain
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
@@ -58,9 +59,9 @@ func (c *Controller) Start(ctx context.Context) error {
 	})
 }
 
-// waitFor waits for what Start has started. An informer that waits to try again
-// goes on for up to a minute, because client-go's Reflector does not look at
-// its context then. The kubelet gives a process half a minute.
+// waitFor waits for goroutines, but not long. While an informer waits to try
+// again, client-go's Reflector does not look at its context. The kubelet kills
+// the process after half a minute.
 func waitFor(started *sync.WaitGroup, limit time.Duration) {
 	ended := make(chan struct{})
 	go func() {

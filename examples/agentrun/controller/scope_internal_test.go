@@ -42,6 +42,19 @@ type watches struct {
 	send    map[string]func(watch.EventType, runtime.Object)
 }
 
+func newWatches(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) *watches {
+	t.Helper()
+	run.ResourceVersion = "100"
+	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	return &watches{
+		t:       t,
+		objects: map[string]runtime.Object{"agentruns": run, "jobs": job},
+		accept:  map[string]string{},
+		send:    map[string]func(watch.EventType, runtime.Object){},
+	}
+}
+
 func (w *watches) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,13 +87,10 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 
 func followingOf(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) (*Controller, *watches, *v1alpha1.AgentRun) {
 	t.Helper()
-	run.ResourceVersion = "100"
-	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
-	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	run.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	job.ManagedFields = run.ManagedFields
 	job.Spec.Template.Spec.RestartPolicy = "Never"
-	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
+	w := newWatches(t, run, job)
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
 	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: w, QPS: -1}, m, Options{})
@@ -177,28 +187,23 @@ func TestANamespaceThatCannotBeRead_DelaysNoOther(t *testing.T) {
 		reconcile(ctx, context.WithoutCancel(ctx))
 		return nil
 	}
-	for name, lead := range map[string]func(context.Context, func(leading, holding context.Context)) error{
-		"Alone":   nil,
-		"Elected": elected,
-	} {
+	for name, o := range map[string]Options{"Alone": {}, "Elected": {Lead: elected}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testOneNamespace(t, lead) })
+			synctest.Test(t, func(t *testing.T) { delaysNoOther(t, o) })
 		})
 	}
 }
 
-func testOneNamespace(t *testing.T, lead func(context.Context, func(leading, holding context.Context)) error) {
+func delaysNoOther(t *testing.T, o Options) {
 	t.Helper()
 	run, job := newStarted("nightly", nil)
-	run.ResourceVersion = "100"
-	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
-	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
+	w := newWatches(t, run, job)
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
 	began := &counting{}
-	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: oneNamespace{w, run.Namespace}, QPS: -1}, m,
-		Options{Namespaces: []string{"gone", run.Namespace}, Tracer: began, Lead: lead})
+	o.Namespaces = []string{"gone", run.Namespace}
+	o.Tracer = began
+	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: oneNamespace{w, run.Namespace}, QPS: -1}, m, o)
 	require.NoError(t, err)
 	var lines []string
 	var mu sync.Mutex

@@ -17,18 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/metrics"
 )
 
 // lists answers lists too. It counts the watches, and the lists of one object.
 type lists struct {
-	watches
+	*watches
+
 	listed, watched, open atomic.Int64
 
 	refused  atomic.Value // the resource that may not be listed
@@ -79,10 +76,7 @@ type standby struct {
 func newStandby(t *testing.T, refused string) *standby {
 	t.Helper()
 	run, job := newStarted("nightly", nil)
-	run.ResourceVersion = "100"
-	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
-	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-	l := &lists{watches: watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}}
+	l := &lists{watches: newWatches(t, run, job)}
 	l.refused.Store(refused)
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
