@@ -187,6 +187,8 @@ func (m machine) raiseAgain(a answer) machine {
 // owner is from before that: it proves no loss, and no return.
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
+	m.notes.uid = m.ref.uid
+	m.notes.entered = true
 	if m.found.state == Finished {
 		return m.recordFound()
 	}

@@ -178,10 +178,25 @@ func (m machine) findUnrecorded() (machine, request) {
 	if !m.looksByName() {
 		return m.finds(finding{state: NotCreated, source: sourceRef})
 	}
+	if m.awaitsRecord() {
+		m.ref = record{uid: m.memory.uid}
+		return m.end(pending(againSoon)), requestNone
+	}
 	if m.nowhere {
 		return m.to(stageBuildFirst), requestNone
 	}
 	return m, requestRead
+}
+
+// awaitsRecord reports whether a call has put the Job into the Ref a moment
+// ago, and the owner has not recorded that yet. Then the Job is not read, just
+// as one whose Ref is recorded is not.
+func (m machine) awaitsRecord() bool {
+	stops := m.cancel || m.deleting
+	if stops || !m.informer {
+		return false
+	}
+	return m.memory.entered && m.memory.outcome == ""
 }
 
 // looksByName reports whether a Job that the cache lacks must be found.

@@ -32,6 +32,7 @@ type past struct {
 	sent     time.Time // when its release was sent
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
+	entered  time.Time // when a call put it into the Ref
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -48,6 +49,7 @@ type recollection struct {
 	sentFor   jobFacts // the copy in the cache when its release was sent, a moment ago
 	loss      State
 	unsure    bool // a creation under this name has got no answer
+	entered   bool // a call has put it into the Ref a moment ago
 }
 
 // wait is how far the wait for a delete event is.
@@ -92,6 +94,7 @@ func (p past) at(now time.Time) recollection {
 		missed:    !p.missed.IsZero(),
 		eventOver: waitSince(p.missed, now) == waitOver,
 		loss:      p.loss,
+		entered:   within(p.entered, cacheLag),
 	}
 	if within(p.sent, cacheLag) {
 		out.sentFor = p.sentFor
@@ -137,6 +140,9 @@ func (p past) keeps(n notes, now time.Time) past {
 	}
 	if n.loss != "" {
 		p.loss = n.loss
+	}
+	if n.entered {
+		p.entered = now
 	}
 	if n.agreed && p.fate == fateReturned { // it may have gone during the read
 		p.fate = fateUnknown

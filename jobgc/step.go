@@ -26,10 +26,10 @@ import (
 // have changed. The first Ref may wait until the Job has started, so that one
 // write says both. Write it at most two seconds after the creation, also if
 // many owners are in the queue. Until then Step finds the Job by its name and
-// the uid of its owner, and also suspends, resumes and deletes it. If another
-// client deletes the Job in that time, Step uses the result that this Guard has
-// seen: its informer, or an earlier call. If the Guard has not seen the Job
-// finish, Step creates it again.
+// the uid of its owner, and also suspends, resumes and deletes it. If the
+// informer tells in that time that another client has deleted the Job, Step
+// uses the result that this Guard has seen: its informer, or an earlier call.
+// If the Guard has not seen the Job finish, Step creates it again.
 //
 // A new Ref may be of an older Job: one that Step takes over, or that a call
 // which was cut off has created. The creationTimestamp of the Job tells.
@@ -47,7 +47,9 @@ import (
 //     gone, and its pods may still be ending. Make the status final.
 //   - The others say what the Job does.
 //
-// Step makes no request while the Job is in the cache and needs no change. A
+// Step makes no request while the Job is in the cache and needs no change. It
+// makes none either while the cache lacks the Job of a new Ref: for ten seconds
+// it returns the Ref with Pending, also if the write of the Ref has failed. A
 // creation costs a read of the owner and the creation, and if the API server
 // refuses it, as for a quota, a read of the Job, which may exist. A release
 // costs a patch and, unless Request.RecordedAt saves it, a read of the owner.

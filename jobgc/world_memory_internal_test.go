@@ -79,6 +79,7 @@ func aged(p past, by time.Duration) past {
 	old(&p.removed)
 	old(&p.absent)
 	old(&p.missed)
+	p.entered = time.Time{}
 	p.sent = time.Time{}
 	p.sentFor = jobFacts{}
 	return p
