@@ -188,7 +188,7 @@ func (m machine) raiseAgain(a answer) machine {
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
 	m.notes.uid = m.ref.uid
-	m.notes.entered = true
+	m.notes.entered = !m.changes(m.found.job) // a policy may have refused the change
 	if m.found.state == Finished {
 		return m.recordFound()
 	}

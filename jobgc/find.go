@@ -211,13 +211,15 @@ func (m machine) looksByName() bool {
 // findShown looks at a Job that the owner has not recorded and the cache shows.
 // What the adoption changes must be read live before.
 func (m machine) findShown() (machine, request) {
-	changes := m.takes(m.cached) || m.cached.ttl.early
-	if !changes {
+	if !m.changes(m.cached) {
 		return m.finds(m.seen())
 	}
 	m.notes.seen = m.cached // it may be gone by now
 	return m, requestRead
 }
+
+// changes reports whether the adoption of a Job changes it.
+func (m machine) changes(job jobFacts) bool { return m.takes(job) || job.ttl.early }
 
 // isPast reports whether a Job that Step did not create belongs to a run that
 // ended before Step was called for it. The Job stays as it is, unless it still

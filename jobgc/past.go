@@ -46,7 +46,7 @@ type recollection struct {
 	absent    wait     // for its delete event, since the cache lacks it
 	missed    bool     // a live read has not found it
 	eventOver bool     // its delete event has come, or there is none
-	sentFor   jobFacts // the copy in the cache when its release was sent, a moment ago
+	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
 	unsure    bool // a creation under this name has got no answer
 	entered   bool // a call has put it into the Ref a moment ago
@@ -79,6 +79,11 @@ const (
 	// declared lost. The cache drops a Job before the handlers receive the
 	// delete event, and that event may carry the outcome.
 	settleTime = time.Second
+
+	// sentLately is how long a release is not sent again while the cache shows
+	// the Job as before. A broken watch is made again within half a minute, and
+	// to restore the API server's store takes longer than this.
+	sentLately = time.Minute
 )
 
 // at resolves the times of a past.
@@ -96,7 +101,7 @@ func (p past) at(now time.Time) recollection {
 		loss:      p.loss,
 		entered:   within(p.entered, cacheLag),
 	}
-	if within(p.sent, cacheLag) {
+	if within(p.sent, sentLately) {
 		out.sentFor = p.sentFor
 	}
 	return out

@@ -80,8 +80,10 @@ func aged(p past, by time.Duration) past {
 	old(&p.absent)
 	old(&p.missed)
 	p.entered = time.Time{}
-	p.sent = time.Time{}
-	p.sentFor = jobFacts{}
+	if by > sentLately {
+		p.sent = time.Time{}
+		p.sentFor = jobFacts{}
+	}
 	return p
 }
 
@@ -189,7 +191,9 @@ func (w *world) forgetTimes() {
 // age makes the times of a replica old.
 func (w *world) age(r *simReplica, by verb) {
 	r.freed = 0
-	r.sent = 0
+	if by == pastAged {
+		r.sent = 0
+	}
 	for i, p := range r.pasts {
 		if p != 0 {
 			r.pasts[i] = w.rules.change(pastChange{past: p, verb: by})

@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -57,4 +60,43 @@ func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestANewJob_IsRecordedWithoutARead when the cache does not show it after the
+// usual time, because its watch is broken.
+func TestANewJob_IsRecordedWithoutARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run, _ := newStarted("nightly", nil)
+		run.Status = v1alpha1.AgentRunStatus{}
+		s := newServer(run)
+		reads := 0
+		ctl := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.Method == http.MethodPost:
+				job, err := sentJob(r)
+				if err != nil {
+					return nil, err
+				}
+				job.UID = "uid-of-job"
+				job.CreationTimestamp = metav1.Now()
+				s.job = func(string) *batchv1.Job { return job }
+				return reply(r, http.StatusCreated, job)
+			case strings.Contains(r.URL.Path, "/jobs/"):
+				reads++
+			}
+			return s.RoundTrip(r)
+		}), Options{})
+		after, err := ctl.step(t.Context(), keyOf(run))
+		require.NoError(t, err)
+		assert.Equal(t, usualStart, after)
+		assert.Zero(t, s.writes[run.Name])
+		time.Sleep(after)
+		_, err = ctl.step(t.Context(), keyOf(run))
+		require.NoError(t, err)
+		st := s.runs[run.Name].Status
+		require.NotNil(t, st.JobRef)
+		assert.EqualValues(t, "uid-of-job", st.JobRef.UID)
+		assert.Equal(t, v1alpha1.Pending, st.Phase)
+		assert.Zero(t, reads, "of the Job")
+	})
 }
