@@ -183,10 +183,12 @@ func (m machine) raiseAgain(a answer) machine {
 	return m.enter()
 }
 
-// enter puts the Job into the Ref, and goes on with it. An answer about the
-// owner is from before that: it proves no loss, and no return.
+// enter puts the Job into the Ref, and goes on with it. The Job may have
+// finished during its adoption. An answer about the owner is from before that:
+// it proves no loss, and no return.
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
+	m.notes.seen = m.found.job
 	m.notes.uid = m.ref.uid
 	m.notes.entered = !m.changes(m.found.job) // a policy may have refused the change
 	if m.found.state == Finished {

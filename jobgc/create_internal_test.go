@@ -25,3 +25,21 @@ func TestMarkAgain_EndsWithATakenJob(t *testing.T) {
 	assert.Equal(t, maxTries, sent)
 	assert.EqualValues(t, "job-1", m.ref.uid)
 }
+
+// TestEnter_NotesHowAJobHasEnded: the Job finishes while it is taken over. If
+// the write of its Ref fails and someone deletes the Job, the Guard knows that.
+func TestEnter_NotesHowAJobHasEnded(t *testing.T) {
+	job := jobFacts{uid: "job-1", control: controlOwner, state: Active}
+	m := machine{view: view{named: true}, stage: stageMark}
+	m.found = m.live(job)
+	m.notes.seen = job
+	m = m.answer(answer{verdict: verdictInvalid})
+	job.state = Finished
+	job.outcome = Succeeded
+	m = m.answer(answer{verdict: verdictDone, job: job})
+	job.annotated = true
+	m = m.answer(answer{verdict: verdictDone, job: job})
+	assert.Equal(t, stageEnd, m.stage)
+	assert.Equal(t, Succeeded, m.ref.outcome)
+	assert.Equal(t, Succeeded, m.notes.seen.outcome)
+}
