@@ -262,7 +262,8 @@ func (r *replica) step(copied *run) (Observation, error) {
 		return found, err
 	}
 	copied.ref = ref
-	if found.State == Finished {
+	ran := found.State == Finished && r.sim.executed[copied.UID][ref.UID]
+	if ran { // and no restore of the store has undone that
 		r.sawEnd[copied.UID] = true
 	}
 	if found.Lost() && copied.phase == "" {
