@@ -194,10 +194,11 @@ func (v view) decideStop() action {
 	case !job.suspends:
 		return actSuspend
 	}
+	kept := !v.deletes || v.stored.ref.outcome != "" // then the run was not cancelled
 	switch {
 	case !v.ended:
 		return actWait
-	case !v.deletes, job.deleting:
+	case kept, job.deleting:
 		return v.decideRelease()
 	}
 	return v.onceRecorded(actDelete)

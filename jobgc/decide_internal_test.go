@@ -103,6 +103,7 @@ func TestDecide(t *testing.T) {
 		"CancelMissing":    {"Nothing to stop.", view{ref: created, cancel: true, found: missing, memory: recollection{loss: Missing}}, actWait},
 		"CancelDone":       {"The stored owner is read first.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true}, actReadOwner},
 		"Cancelled":        {"The cancellation is stored: the Job may be deleted.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{is: ownerDone, ref: created}}, actDelete},
+		"CancelRefuted":    {"The stored run has an outcome, so its Job is kept.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended, complete, week), deletes: true, stored: owner{is: ownerDone, ref: final}}, actRelease},
 		"CancelUnrecorded": {"The cancellation is stored, and the Job is this owner's.", view{ref: created, adopted: true, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{is: ownerDone}}, actDelete},
 		"CancelUnwritten":  {"The cancellation is not stored.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: live(created)}, actWait},
 		"CancelKept":       {"The verb delete is not granted.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended)}, actWait},

@@ -30,7 +30,7 @@ type replica struct {
 	due     bool // a reconcile is queued
 	again   time.Time
 
-	stepped  map[types.UID]bool // the owners for which this process has called Step
+	stepped  map[types.UID]bool // the owners for which this process has called Step, without a Ref
 	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish
 	cut      bool               // the request that is under way fails: the server was restored
 	saidLost map[types.UID]bool // the Jobs that this process has reported as lost
@@ -246,7 +246,9 @@ func (r *replica) recordedAt(copied *run) *metav1.Time {
 }
 
 func (r *replica) step(copied *run) (Observation, error) {
-	r.stepped[copied.UID] = true
+	if copied.ref == nil {
+		r.stepped[copied.UID] = true
+	}
 	ref, found, err := r.guard.Step(context.Background(), Request{
 		Owner: copied, Ref: copied.ref, Done: copied.phase != "", RecordedAt: r.recordedAt(copied), Cancel: copied.cancel, Suspend: copied.suspend,
 		Name:   r.sim.nameOf(copied),
