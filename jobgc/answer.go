@@ -71,15 +71,15 @@ const (
 
 // notes is what the Guard has to remember after a step.
 type notes struct {
-	uid     types.UID // of the Job that the other notes are about
-	seen    jobFacts  // a Job whose owner may not have recorded it
-	absent  bool      // the run has ended, and the cache lacks the Job
-	missed  bool      // a live read did not find the Job
-	loss    State     // a live read of the owner has confirmed this loss
-	agreed  bool      // the stored owner is as the caller's copy
-	sent    jobFacts  // the copy in the cache of a Job that was released
-	unsure  bool      // a creation has got no answer
-	entered bool      // the Job was put into the Ref
+	uid    types.UID // of the Job that the other notes are about
+	seen   jobFacts  // a Job whose owner may not have recorded it
+	absent bool      // the run has ended, and the cache lacks the Job
+	missed bool      // a live read did not find the Job
+	loss   State     // a live read of the owner has confirmed this loss
+	agreed bool      // the stored owner is as the caller's copy
+	sent   jobFacts  // the copy in the cache of a Job that was released
+	unsure bool      // a creation has got no answer
+	given  jobFacts  // the Job of a new Ref, which the caller has to write
 
 	// unchanged: the API server refuses what Step gives to each Job.
 	unchanged bool

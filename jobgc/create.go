@@ -183,21 +183,17 @@ func (m machine) raiseAgain(a answer) machine {
 	return m.enter()
 }
 
-// enter puts the Job into the Ref, and goes on with it. The Job may have
-// finished during its adoption. An answer about the owner is from before that:
-// it proves no loss, and no return.
+// enter puts the Job into the Ref, and goes on with it. An answer about the
+// owner is from before that: it proves no loss, and no return.
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
-	m.notes.seen = m.found.job
-	m.notes.uid = m.ref.uid
-	m.notes.entered = !m.changes(m.found.job) // a policy may have refused the change
+	m.adopted = true
 	if m.found.state == Finished {
 		return m.recordFound()
 	}
 	if !m.informer {
 		m.found.again = againLater
 	}
-	m.adopted = true
 	if m.memory.uid != m.ref.uid {
 		m.memory = recollection{}
 	}
@@ -206,6 +202,22 @@ func (m machine) enter() machine {
 		m.stored = owner{}
 	}
 	return m.to(stageDecide)
+}
+
+// noteGiven notes the Job of a new Ref, in case that the caller cannot write
+// it. The next call need not look for the Job then, unless a policy has kept it
+// from being changed.
+func (m machine) noteGiven() machine {
+	job := m.found.job
+	if !m.adopted || job.uid == "" {
+		return m
+	}
+	m.notes.seen = job // it may have finished since it was found
+	if m.informer && !m.changes(job) {
+		m.notes.uid = job.uid
+		m.notes.given = job
+	}
+	return m
 }
 
 // recordFound puts a Job that has finished into the Ref, with its outcome. If

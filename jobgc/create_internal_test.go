@@ -26,6 +26,21 @@ func TestMarkAgain_EndsWithATakenJob(t *testing.T) {
 	assert.EqualValues(t, "job-1", m.ref.uid)
 }
 
+// TestSuspend_NotesHowAJobHasEnded: the Job finishes before a call that has
+// found it can suspend it. The Guard remembers that, as below.
+func TestSuspend_NotesHowAJobHasEnded(t *testing.T) {
+	job := jobFacts{uid: "job-1", control: controlOwner, state: Active}
+	m := machine{view: view{suspend: wishSuspend}, stage: stageSuspend}
+	m.found = m.live(job)
+	m.ref.uid = job.uid
+	m.adopted = true
+	job.state = Finished
+	job.outcome = Failed
+	m = m.answer(answer{verdict: verdictDone, job: job})
+	assert.Equal(t, Failed, m.ref.outcome)
+	assert.Equal(t, Failed, m.notes.seen.outcome)
+}
+
 // TestEnter_NotesHowAJobHasEnded: the Job finishes while it is taken over. If
 // the write of its Ref fails and someone deletes the Job, the Guard knows that.
 func TestEnter_NotesHowAJobHasEnded(t *testing.T) {

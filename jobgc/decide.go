@@ -264,7 +264,7 @@ func (v view) onceRecorded(a action) action {
 // older spec of the owner must not undo what another replica did for the newer
 // one.
 func (v view) decideSuspension() action {
-	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
+	if v.isAsWished(v.found.job) {
 		return actWait
 	}
 	switch v.stored.is {
@@ -281,6 +281,11 @@ func (v view) decideSuspension() action {
 		return actSuspend
 	}
 	return actResume
+}
+
+// isAsWished reports whether the Job is suspended or not, as the request wants.
+func (v view) isAsWished(job jobFacts) bool {
+	return v.suspend == wishNone || (v.suspend == wishSuspend) == job.suspends
 }
 
 // storedRefFits reports whether the stored owner records this Job, or may

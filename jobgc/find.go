@@ -170,7 +170,7 @@ func (m machine) missing(a answer) machine {
 // that was cut off may have created it, and the cache shows it at some time. Of
 // a cancelled or deleting owner it must be stopped now, or the owner waits for
 // its outcome, and one that the Guard remembers is there: the API server knows
-// it.
+// it. Right after it was created, only the cache is late.
 func (m machine) findUnrecorded() (machine, request) {
 	if m.cached.control == controlOwner && !m.isPast(m.cached) {
 		return m.findShown()
@@ -178,7 +178,7 @@ func (m machine) findUnrecorded() (machine, request) {
 	if !m.looksByName() {
 		return m.finds(finding{state: NotCreated, source: sourceRef})
 	}
-	if m.awaitsRecord() {
+	if m.awaitsWrite() {
 		m.ref = record{uid: m.memory.uid}
 		return m.end(pending(againSoon)), requestNone
 	}
@@ -188,15 +188,18 @@ func (m machine) findUnrecorded() (machine, request) {
 	return m, requestRead
 }
 
-// awaitsRecord reports whether a call has put the Job into the Ref a moment
-// ago, and the owner has not recorded that yet. Then the Job is not read, just
-// as one whose Ref is recorded is not.
-func (m machine) awaitsRecord() bool {
-	stops := m.cancel || m.deleting
-	if stops || !m.informer {
+// awaitsWrite reports whether a call has returned the Ref of the Job a moment
+// ago, and the caller has not written it yet. Nothing else is known of the Job
+// since then, and nothing has to be changed in it.
+func (m machine) awaitsWrite() bool {
+	given := m.memory.given
+	switch {
+	case given.uid == "", m.cancel, m.deleting:
+		return false
+	case m.cached.uid != "", m.memory.missed, m.memory.outcome != "":
 		return false
 	}
-	return m.memory.entered && m.memory.outcome == ""
+	return m.isAsWished(given)
 }
 
 // looksByName reports whether a Job that the cache lacks must be found.

@@ -126,7 +126,8 @@ type Guard struct {
 // before they are read are still found. Step returns Pending until the handler
 // has received the first list, and an error after a minute of that. The cache
 // may lack Jobs, because of a selector, or parts of them, because of a
-// transform: Step then reads a Job live until the Ref says that it is released.
+// transform: ten seconds after its creation, Step then reads a Job live until
+// the Ref says that it is released.
 //
 // It is an error if an argument is nil, if the informer takes no event handler
 // of client-go, if the retention is out of range, or if Options.Finalizer is

@@ -181,7 +181,7 @@ func (m machine) end(found finding) machine {
 		found.state = Cancelled
 	}
 	m.found = found
-	return m.to(stageEnd)
+	return m.noteGiven().to(stageEnd)
 }
 
 // stops reports whether a finding means that the run is cancelled. It is not if

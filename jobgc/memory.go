@@ -86,6 +86,17 @@ func (m *memory) ofPlace(at place, now time.Time) (recollection, Observation) {
 	return out, last
 }
 
+// givenAt is when a call first returned the Ref of a Job: now, if none has.
+func (m *memory) givenAt(uid types.UID, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, _ := m.jobs.get(uid)
+	if p.givenAt.IsZero() {
+		return now
+	}
+	return p.givenAt
+}
+
 // change replaces what is remembered of a Job. Of a Job that is not remembered
 // yet, change makes a new past.
 func (m *memory) change(uid types.UID, now time.Time, to func(past) past) {

@@ -32,7 +32,8 @@ type past struct {
 	sent     time.Time // when its release was sent
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
-	entered  time.Time // when a call put it into the Ref
+	givenAt  time.Time // when a call first returned its Ref
+	given    jobFacts  // the Job as the last such call has seen it
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -48,8 +49,8 @@ type recollection struct {
 	eventOver bool     // its delete event has come, or there is none
 	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
-	unsure    bool // a creation under this name has got no answer
-	entered   bool // a call has put it into the Ref a moment ago
+	unsure    bool     // a creation under this name has got no answer
+	given     jobFacts // the Job as it was when its Ref was returned, a moment ago
 }
 
 // wait is how far the wait for a delete event is.
@@ -81,8 +82,8 @@ const (
 	settleTime = time.Second
 
 	// sentLately is how long a release is not sent again while the cache shows
-	// the Job as before. A broken watch is made again within half a minute, and
-	// to restore the API server's store takes longer than this.
+	// the Job as before. client-go makes a broken watch again within a minute,
+	// and to restore the API server's store takes longer than that.
 	sentLately = time.Minute
 )
 
@@ -99,7 +100,9 @@ func (p past) at(now time.Time) recollection {
 		missed:    !p.missed.IsZero(),
 		eventOver: waitSince(p.missed, now) == waitOver,
 		loss:      p.loss,
-		entered:   within(p.entered, cacheLag),
+	}
+	if within(p.givenAt, cacheLag) {
+		out.given = p.given
 	}
 	if within(p.sent, sentLately) {
 		out.sentFor = p.sentFor
@@ -146,8 +149,11 @@ func (p past) keeps(n notes, now time.Time) past {
 	if n.loss != "" {
 		p.loss = n.loss
 	}
-	if n.entered {
-		p.entered = now
+	if n.given.uid != "" {
+		p.given = n.given
+		if p.givenAt.IsZero() {
+			p.givenAt = now
+		}
 	}
 	if n.agreed && p.fate == fateReturned { // it may have gone during the read
 		p.fate = fateUnknown

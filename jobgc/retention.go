@@ -35,7 +35,7 @@ type Retention struct {
 	// lost if the controller is down for longer. If the API server refuses to
 	// patch a Job that Step adopts, that Job keeps its TTL and gets no
 	// finalizer, and the logger of the context has a line. Step does not try
-	// again: grant patch before the controller starts.
+	// again once the Ref is recorded: grant patch before the controller starts.
 	UnrecordedTTL time.Duration
 
 	_ struct{}

@@ -29,7 +29,9 @@ import (
 // the uid of its owner, and also suspends, resumes and deletes it. If the
 // informer tells in that time that another client has deleted the Job, Step
 // uses the result that this Guard has seen: its informer, or an earlier call.
-// If the Guard has not seen the Job finish, Step creates it again.
+// If the Guard has not seen the Job finish, Step creates it again. If the
+// informer does not tell, the Ref is returned again, and the Job is Missing
+// once the Ref is recorded.
 //
 // A new Ref may be of an older Job: one that Step takes over, or that a call
 // which was cut off has created. The creationTimestamp of the Job tells.
@@ -47,17 +49,17 @@ import (
 //     gone, and its pods may still be ending. Make the status final.
 //   - The others say what the Job does.
 //
-// Step makes no request while the Job is in the cache and needs no change. It
-// makes none either while the cache lacks the Job of a new Ref: for ten seconds
-// it returns the Ref with Pending, also if the write of the Ref has failed. A
-// creation costs a read of the owner and the creation, and if the API server
-// refuses it, as for a quota, a read of the Job, which may exist. A release
-// costs a patch and, unless Request.RecordedAt saves it, a read of the owner.
-// Without Options.Finalizer, a Job whose TTL is already the final one needs
-// neither. A change of Request.Suspend costs a read of the owner and a patch.
-// For an owner that is cancelled or being deleted, is not Done and has no Ref,
-// each call costs a read of the Job. The first loss of a Ref costs a read of
-// the owner.
+// Step makes no request while the Job is in the cache and needs no change. For
+// about ten seconds after it has first returned a Ref, it makes none either if
+// the cache lacks the Job, whether the Ref is recorded or not: it returns the
+// Ref with Pending. A creation costs a read of the owner and the creation, and
+// if the API server refuses it, as for a quota, a read of the Job, which may
+// exist. A release costs a patch and, unless Request.RecordedAt saves it, a
+// read of the owner. Without Options.Finalizer, a Job whose TTL is already the
+// final one needs neither. A change of Request.Suspend costs a read of the
+// owner and a patch. For an owner that is cancelled or being deleted, is not
+// Done and has no Ref, each call costs a read of the Job. The first loss of a
+// Ref costs a read of the owner.
 //
 // A creation may take 90 seconds, the wait for the client's rate limiter and
 // for admission included: 30 for the read of the owner, and 60 after its
@@ -291,7 +293,8 @@ func (c *call) newRef() *Ref {
 	next.Released = is.released
 	if next.UID == "" {
 		next.UID = is.uid
-		next.CreatedAt = ptr.To(metav1.NewTime(c.judge.now.Truncate(time.Second)))
+		at := c.g.memory.givenAt(is.uid, c.judge.now)
+		next.CreatedAt = ptr.To(metav1.NewTime(at.Truncate(time.Second)))
 	}
 	return &next
 }

@@ -260,3 +260,20 @@ func TestGuard_IsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, errors.Join(failed...))
 }
+
+// TestStep_ReturnsAnUnwrittenRefAgain with the same time, so that a write that
+// is repeated changes nothing.
+func TestStep_ReturnsAnUnwrittenRefAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{})
+		first := w.ensured(t)
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, first, w.ensured(t))
+		assert.Zero(t, w.gets)
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, first, w.ensured(t))
+		assert.Equal(t, 1, w.gets, "the cache may lag behind for ten seconds")
+		w.store.sync(w.server)
+		assert.Equal(t, first, w.ensured(t))
+	})
+}

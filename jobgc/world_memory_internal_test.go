@@ -79,7 +79,8 @@ func aged(p past, by time.Duration) past {
 	old(&p.removed)
 	old(&p.absent)
 	old(&p.missed)
-	p.entered = time.Time{}
+	old(&p.givenAt)
+	p.given = jobFacts{}
 	if by > sentLately {
 		p.sent = time.Time{}
 		p.sentFor = jobFacts{}

@@ -108,12 +108,12 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 			return podsTimeout, err // the cache gets the pods later, with an event
 		}
 	}
-	a.facts, a.failed = applyJob(a.run, found, time.Now())
+	a.apply(found)
 	if a.facts.Progress == status.Done {
 		return a.end(ctx, a.failed)
 	}
 	wait := untilStart(found, time.Now())
-	if a.before.Status.JobRef == nil && wait > 0 {
+	if a.isNew() && wait > 0 {
 		// One write says that the Job exists, and that it runs. It waits for
 		// that time, and not for the runs that are queued before it.
 		a.queue.AddFirst(a.key(), wait)
@@ -125,6 +125,18 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	}
 	return found.After, err
 }
+
+// apply sets the run from the state of its Job, and keeps what the status and
+// the Event have to say.
+func (a *attempt) apply(found jobgc.Observation) {
+	a.facts, a.failed = applyJob(a.run, found, time.Now())
+	if a.isNew() && found.State == jobgc.Pending { // the cache does not show the Job yet
+		setPhase(a.run, v1alpha1.Pending, reasonWaiting, "", time.Now())
+	}
+}
+
+// isNew reports whether the Ref of the Job is not written yet.
+func (a *attempt) isNew() bool { return a.before.Status.JobRef == nil && a.run.Status.JobRef != nil }
 
 // catchUp reads the run live for the next attempt. A write whose answer was
 // lost may be stored, and the watch may be broken for half a minute.

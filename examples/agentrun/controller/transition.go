@@ -107,12 +107,7 @@ func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (statu
 		setPhase(run, v1alpha1.Cancelled, reasonCancelled, "", now)
 	case jobgc.Suspended:
 		setPhase(run, v1alpha1.Pending, reasonSuspended, "", now)
-	case jobgc.Pending:
-		isNew := run.Status.JobRef != nil && run.Status.Phase == ""
-		if isNew { // the cache does not show its Job yet
-			setPhase(run, v1alpha1.Pending, reasonWaiting, "", now)
-		}
-	case jobgc.NotCreated, jobgc.Collected: // the run does not change here
+	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // the run does not change here
 	case jobgc.Active, jobgc.Finishing:
 		switch {
 		case lacksPods(run, f, now):

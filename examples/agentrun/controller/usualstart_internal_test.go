@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -68,6 +69,7 @@ func TestANewJob_IsRecordedWithoutARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run, _ := newStarted("nightly", nil)
 		run.Status = v1alpha1.AgentRunStatus{}
+		setDegraded(run, "QuotaExceeded", "no room", time.Now()) // the creation was refused before
 		s := newServer(run)
 		reads := 0
 		ctl := s.controllerOn(t, roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -86,6 +88,7 @@ func TestANewJob_IsRecordedWithoutARead(t *testing.T) {
 			}
 			return s.RoundTrip(r)
 		}), Options{})
+		created := time.Now()
 		after, err := ctl.step(t.Context(), keyOf(run))
 		require.NoError(t, err)
 		assert.Equal(t, usualStart, after)
@@ -96,7 +99,9 @@ func TestANewJob_IsRecordedWithoutARead(t *testing.T) {
 		st := s.runs[run.Name].Status
 		require.NotNil(t, st.JobRef)
 		assert.EqualValues(t, "uid-of-job", st.JobRef.UID)
+		assert.Equal(t, created.Unix(), st.JobRef.CreatedAt.Unix())
 		assert.Equal(t, v1alpha1.Pending, st.Phase)
+		assert.True(t, apimeta.IsStatusConditionFalse(st.Conditions, "Degraded"))
 		assert.Zero(t, reads, "of the Job")
 	})
 }
