@@ -215,7 +215,7 @@ func (m machine) noteGiven() machine {
 	m.notes.seen = job // it may have finished since it was found
 	if m.informer && !m.changes(job) {
 		m.notes.uid = job.uid
-		m.notes.given = job
+		m.notes.given = jobFacts{uid: job.uid, suspends: job.suspends}
 	}
 	return m
 }

@@ -221,3 +221,17 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+// TestOwnerRead_ConfirmsNoLossOfARunThatHasEnded: it would hold for a late copy
+// in which the run goes on.
+func TestOwnerRead_ConfirmsNoLossOfARunThatHasEnded(t *testing.T) {
+	for ended, want := range map[bool]State{false: Deleting, true: ""} {
+		m := machine{view: view{ref: created, ended: ended, returned: true, found: seenJob(deleting)}, stage: stageOwner}
+		stored := owner{is: ownerWaits, ref: created}
+		if ended {
+			stored.is = ownerDone
+		}
+		m = m.answer(answer{verdict: verdictDone, owner: stored})
+		assert.Equal(t, want, m.notes.loss)
+	}
+}

@@ -297,6 +297,9 @@ func (m machine) confirmed() machine {
 		m.found = last
 		return m
 	}
+	if m.ended {
+		return m // nothing is lost
+	}
 	m.notes.uid = m.ref.uid
 	m.notes.loss = m.found.state
 	return m

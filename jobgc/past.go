@@ -33,7 +33,7 @@ type past struct {
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
 	givenAt  time.Time // when a call first returned its Ref
-	given    jobFacts  // the Job as the last such call has seen it
+	given    jobFacts  // the Job at the last such call: its uid, and whether it was suspended
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -50,7 +50,7 @@ type recollection struct {
 	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
 	unsure    bool     // a creation under this name has got no answer
-	given     jobFacts // the Job as it was when its Ref was returned, a moment ago
+	given     jobFacts // the Job whose Ref was returned a moment ago: likewise
 }
 
 // wait is how far the wait for a delete event is.
