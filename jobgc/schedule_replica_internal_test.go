@@ -31,7 +31,7 @@ type replica struct {
 	again   time.Time
 
 	stepped  map[types.UID]bool // the owners for which this process has called Step, without a Ref
-	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish
+	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish, before their Ref
 	cut      bool               // the request that is under way fails: the server was restored
 	saidLost map[types.UID]bool // the Jobs that this process has reported as lost
 }
@@ -246,7 +246,8 @@ func (r *replica) recordedAt(copied *run) *metav1.Time {
 }
 
 func (r *replica) step(copied *run) (Observation, error) {
-	if copied.ref == nil {
+	unrecorded := copied.ref == nil
+	if unrecorded {
 		r.stepped[copied.UID] = true
 	}
 	ref, found, err := r.guard.Step(context.Background(), Request{
@@ -265,7 +266,7 @@ func (r *replica) step(copied *run) (Observation, error) {
 	}
 	copied.ref = ref
 	ran := found.State == Finished && r.sim.executed[copied.UID][ref.UID]
-	if ran { // and no restore of the store has undone that
+	if ran && unrecorded { // and no restore of the store has undone that
 		r.sawEnd[copied.UID] = true
 	}
 	if found.Lost() && copied.phase == "" {
