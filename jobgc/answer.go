@@ -79,7 +79,7 @@ type notes struct {
 	agreed bool      // the stored owner is as the caller's copy
 	sent   jobFacts  // the copy in the cache of a Job that was released
 	unsure bool      // a creation has got no answer
-	given  jobFacts  // the Job of a new Ref, which the caller has to write
+	given  wish      // the caller has to write the new Ref of a Job that is suspended, or runs
 
 	// unchanged: the API server refuses what Step gives to each Job.
 	unchanged bool

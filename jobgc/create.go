@@ -205,17 +205,18 @@ func (m machine) enter() machine {
 }
 
 // noteGiven notes the Job of a new Ref, in case that the caller cannot write
-// it. The next call need not look for the Job then, unless a policy has kept it
-// from being changed.
+// it. The next call need not look for the Job then, unless the cache has shown
+// it, or a policy has kept it from being changed.
 func (m machine) noteGiven() machine {
 	job := m.found.job
 	if !m.adopted || job.uid == "" {
 		return m
 	}
 	m.notes.seen = job // it may have finished since it was found
-	if m.informer && !m.changes(job) {
+	shown := m.cached.uid == job.uid
+	if !shown && !m.changes(job) {
 		m.notes.uid = job.uid
-		m.notes.given = jobFacts{uid: job.uid, suspends: job.suspends}
+		m.notes.given = wishOf(&job.suspends)
 	}
 	return m
 }

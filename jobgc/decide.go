@@ -194,7 +194,8 @@ func (v view) decideStop() action {
 	case !job.suspends:
 		return actSuspend
 	}
-	kept := !v.deletes || v.stored.ref.outcome != "" // then the run was not cancelled
+	finished := v.stored.ref.outcome != "" // then the stored run was not cancelled
+	kept := finished || !v.deletes
 	switch {
 	case !v.ended:
 		return actWait
@@ -264,7 +265,7 @@ func (v view) onceRecorded(a action) action {
 // older spec of the owner must not undo what another replica did for the newer
 // one.
 func (v view) decideSuspension() action {
-	if v.isAsWished(v.found.job) {
+	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
 		return actWait
 	}
 	switch v.stored.is {
@@ -281,11 +282,6 @@ func (v view) decideSuspension() action {
 		return actSuspend
 	}
 	return actResume
-}
-
-// isAsWished reports whether the Job is suspended or not, as the request wants.
-func (v view) isAsWished(job jobFacts) bool {
-	return v.suspend == wishNone || (v.suspend == wishSuspend) == job.suspends
 }
 
 // storedRefFits reports whether the stored owner records this Job, or may

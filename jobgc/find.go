@@ -170,7 +170,8 @@ func (m machine) missing(a answer) machine {
 // that was cut off may have created it, and the cache shows it at some time. Of
 // a cancelled or deleting owner it must be stopped now, or the owner waits for
 // its outcome, and one that the Guard remembers is there: the API server knows
-// it. Right after it was created, only the cache is late.
+// it. A Job whose Ref was returned a moment ago is not looked for:
+// only the cache is late.
 func (m machine) findUnrecorded() (machine, request) {
 	if m.cached.control == controlOwner && !m.isPast(m.cached) {
 		return m.findShown()
@@ -189,17 +190,17 @@ func (m machine) findUnrecorded() (machine, request) {
 }
 
 // awaitsWrite reports whether a call has returned the Ref of the Job a moment
-// ago, and the caller has not written it yet. Nothing else is known of the Job
-// since then, and nothing has to be changed in it.
+// ago, and the caller's copy does not have it yet. It does not if the cache or
+// a live read says more, or if the Job has to be changed.
 func (m machine) awaitsWrite() bool {
 	given := m.memory.given
 	switch {
-	case given.uid == "", m.cancel, m.deleting:
+	case given == wishNone, !m.informer, m.cancel, m.deleting:
 		return false
 	case m.cached.uid != "", m.memory.missed, m.memory.outcome != "":
 		return false
 	}
-	return m.isAsWished(given)
+	return m.suspend == wishNone || m.suspend == given
 }
 
 // looksByName reports whether a Job that the cache lacks must be found.

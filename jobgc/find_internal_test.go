@@ -22,14 +22,13 @@ func TestIsPast_KnowsAJobByWhatIsLeft(t *testing.T) {
 // TestAwaitsWrite: the Ref of a Job that the cache lacks is returned again, but
 // not if more is known of the Job, or if it has to be changed.
 func TestAwaitsWrite(t *testing.T) {
-	given := jobFacts{uid: "a", control: controlOwner, state: Active}
-	known := recollection{uid: "a", given: given}
+	known := recollection{uid: "a", given: wishRun}
 	for name, c := range map[string]struct {
 		edit func(*machine)
 		want bool
 	}{
 		"Given":       {func(*machine) {}, true},
-		"LongAgo":     {func(m *machine) { m.memory.given = jobFacts{} }, false},
+		"LongAgo":     {func(m *machine) { m.memory.given = wishNone }, false},
 		"Missed":      {func(m *machine) { m.memory.missed = true }, false},
 		"Ended":       {func(m *machine) { m.memory.outcome = Failed }, false},
 		"Shown":       {func(m *machine) { m.cached = jobFacts{uid: "a"} }, false},

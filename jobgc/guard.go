@@ -125,9 +125,10 @@ type Guard struct {
 // New registers an event handler, so that the results of Jobs that are deleted
 // before they are read are still found. Step returns Pending until the handler
 // has received the first list, and an error after a minute of that. The cache
-// may lack Jobs, because of a selector, or parts of them, because of a
-// transform: ten seconds after its creation, Step then reads a Job live until
-// the Ref says that it is released.
+// may lack Jobs, because of a selector: from ten seconds after it has first
+// returned a Ref, Step reads such a Job live in each call, until the Ref says
+// that it is released. The cache may lack parts of Jobs, because of a
+// transform: Step then reads a Job live before it releases it.
 //
 // It is an error if an argument is nil, if the informer takes no event handler
 // of client-go, if the retention is out of range, or if Options.Finalizer is

@@ -143,14 +143,20 @@ func (m *memory) doubts(at place) {
 	m.places.put(at, is)
 }
 
-// appeared notices the return of a Job whose deletion was seen.
+// appeared notices that the cache shows a Job. If its deletion was seen before,
+// the Job is there again.
 func (m *memory) appeared(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p, _ := m.jobs.get(uid)
-	if p.fate == fateRemoved {
-		m.jobs.put(uid, p.isBack())
+	p, known := m.jobs.get(uid)
+	if !known {
+		return
 	}
+	if p.fate == fateRemoved {
+		p = p.isBack()
+	}
+	p.given = wishNone // the cache is not late any more
+	m.jobs.put(uid, p)
 }
 
 // knows reports whether Step has seen a Job, or was called for its owner.

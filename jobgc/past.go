@@ -32,8 +32,8 @@ type past struct {
 	sent     time.Time // when its release was sent
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
-	givenAt  time.Time // when a call first returned its Ref
-	given    jobFacts  // the Job at the last such call: its uid, and whether it was suspended
+	givenAt  time.Time // when a call first noted given
+	given    wish      // as the spec of the Job was, when a call returned a Ref that is not recorded
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -49,8 +49,8 @@ type recollection struct {
 	eventOver bool     // its delete event has come, or there is none
 	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
-	unsure    bool     // a creation under this name has got no answer
-	given     jobFacts // the Job whose Ref was returned a moment ago: likewise
+	unsure    bool // a creation under this name has got no answer
+	given     wish // as the spec of the Job was, when a call returned its Ref a moment ago
 }
 
 // wait is how far the wait for a delete event is.
@@ -149,7 +149,7 @@ func (p past) keeps(n notes, now time.Time) past {
 	if n.loss != "" {
 		p.loss = n.loss
 	}
-	if n.given.uid != "" {
+	if n.given != wishNone {
 		p.given = n.given
 		if p.givenAt.IsZero() {
 			p.givenAt = now

@@ -26,12 +26,12 @@ import (
 // have changed. The first Ref may wait until the Job has started, so that one
 // write says both. Write it at most two seconds after the creation, also if
 // many owners are in the queue. Until then Step finds the Job by its name and
-// the uid of its owner, and also suspends, resumes and deletes it. If the
-// informer tells in that time that another client has deleted the Job, Step
-// uses the result that this Guard has seen: its informer, or an earlier call.
-// If the Guard has not seen the Job finish, Step creates it again. If the
-// informer does not tell, the Ref is returned again, and the Job is Missing
-// once the Ref is recorded.
+// the uid of its owner, and also suspends, resumes and deletes it. If another
+// client deletes the Job in that time, Step uses the result that this Guard has
+// seen: its informer, or an earlier call. If the Guard has not seen the Job
+// finish, Step creates it again. Only if the cache has never shown the Job,
+// Step returns the Ref for ten seconds: once it is recorded, a Job that is gone
+// is Missing.
 //
 // A new Ref may be of an older Job: one that Step takes over, or that a call
 // which was cut off has created. The creationTimestamp of the Job tells.
@@ -49,17 +49,21 @@ import (
 //     gone, and its pods may still be ending. Make the status final.
 //   - The others say what the Job does.
 //
-// Step makes no request while the Job is in the cache and needs no change. For
-// about ten seconds after it has first returned a Ref, it makes none either if
-// the cache lacks the Job, whether the Ref is recorded or not: it returns the
-// Ref with Pending. A creation costs a read of the owner and the creation, and
-// if the API server refuses it, as for a quota, a read of the Job, which may
-// exist. A release costs a patch and, unless Request.RecordedAt saves it, a
-// read of the owner. Without Options.Finalizer, a Job whose TTL is already the
-// final one needs neither. A change of Request.Suspend costs a read of the
-// owner and a patch. For an owner that is cancelled or being deleted, is not
-// Done and has no Ref, each call costs a read of the Job. The first loss of a
-// Ref costs a read of the owner.
+// Step makes no request while the Job is in the cache and needs no change. With
+// an informer, it makes none either for about ten seconds after it has first
+// returned a Ref, while the cache has not shown the Job: it returns the Ref
+// with Pending. It still reads the Job of a run that is Done, and without a
+// recorded Ref also if the owner asks for another Suspend.
+//
+// A creation costs a read of the owner and the creation, and if the API server
+// refuses it, as for a quota, a read of the Job, which may exist. A release
+// costs a patch and, unless Request.RecordedAt saves it, a read of the owner.
+// Without Options.Finalizer, a Job whose TTL is already the final one needs
+// neither. A change of Request.Suspend costs a read of the owner and a patch.
+// For an owner that is cancelled or being deleted, is not Done and has no Ref,
+// each call costs a read of the Job. Until its Ref is recorded, each call for a
+// cluster-scoped owner costs a read of the owner and of the Job. The first loss
+// of a Ref costs a read of the owner.
 //
 // A creation may take 90 seconds, the wait for the client's rate limiter and
 // for admission included: 30 for the read of the owner, and 60 after its
@@ -247,8 +251,8 @@ func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner
 func (c *call) takeNotes(ctx context.Context) {
 	n := c.machine.notes
 	c.machine.notes = notes{}
-	if n.seen.uid != "" {
-		c.g.memory.saw(c.job(n.seen), c.g.now())
+	if job := c.job(n.seen); job != nil {
+		c.g.memory.saw(job, c.g.now())
 	}
 	if n.unsure {
 		c.g.memory.doubts(c.place())

@@ -34,3 +34,12 @@ func TestIsRecent_IsWithinAMinute(t *testing.T) {
 		})
 	}
 }
+
+// TestTakeNotes_WithoutTheJob: the name may belong to another Job when a call
+// ends.
+func TestTakeNotes_WithoutTheJob(t *testing.T) {
+	c := &call{g: &Guard{memory: newMemory(1)}}
+	c.machine.notes.seen = jobFacts{uid: "a"}
+	c.takeNotes(t.Context())
+	assert.Empty(t, c.g.memory.jobs.m)
+}

@@ -13,6 +13,7 @@ type verb int8
 const (
 	pastRemoved verb = iota
 	pastBack
+	pastShown
 	pastSeen
 	pastKept
 	pastHalf
@@ -61,6 +62,9 @@ func (r *rules) changed(p past, c pastChange) past {
 		return p.isRemoved(last, c.released, began)
 	case pastBack:
 		return p.isBack()
+	case pastShown:
+		p.given = wishNone
+		return p
 	case pastSeen:
 		return p.sees(last)
 	default:
@@ -80,7 +84,7 @@ func aged(p past, by time.Duration) past {
 	old(&p.absent)
 	old(&p.missed)
 	old(&p.givenAt)
-	p.given = jobFacts{}
+	p.given = wishNone
 	if by > sentLately {
 		p.sent = time.Time{}
 		p.sentFor = jobFacts{}
@@ -232,9 +236,13 @@ func wasBefore(before, job simJob) bool {
 	return before.finished && !job.finished || before.deleting && !job.deleting || before.released && !job.released
 }
 
-// appeared notices a Job that is there again.
+// appeared notices a Job in the cache, which may be there again.
 func (w *world) appeared(r *simReplica, c happened, back bool) {
+	if r.pasts[c.index] == 0 && !back {
+		return
+	}
 	if !back && w.rules.fate(r.pasts[c.index]) != fateRemoved {
+		w.rules.alter(r, pastChange{verb: pastShown, index: c.index})
 		return
 	}
 	w.rules.alter(r, pastChange{verb: pastBack, index: c.index})

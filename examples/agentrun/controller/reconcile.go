@@ -112,8 +112,8 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if a.facts.Progress == status.Done {
 		return a.end(ctx, a.failed)
 	}
-	wait := untilStart(found, time.Now())
-	if a.isNew() && wait > 0 {
+	wait := a.untilStart(found)
+	if wait > 0 {
 		// One write says that the Job exists, and that it runs. It waits for
 		// that time, and not for the runs that are queued before it.
 		a.queue.AddFirst(a.key(), wait)
@@ -130,7 +130,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 // the Event have to say.
 func (a *attempt) apply(found jobgc.Observation) {
 	a.facts, a.failed = applyJob(a.run, found, time.Now())
-	if a.isNew() && found.State == jobgc.Pending { // the cache does not show the Job yet
+	if a.isNew() && found.State == jobgc.Pending { // an error of an earlier attempt is over
 		setPhase(a.run, v1alpha1.Pending, reasonWaiting, "", time.Now())
 	}
 }
@@ -195,11 +195,20 @@ func (a *attempt) leave(ctx context.Context) (after time.Duration, err error) {
 // started, as far as the cache knows. It is zero for any other Job, and when
 // the usual time is over: until the Ref is recorded, a Job that another client
 // deletes unfinished is created again.
-func untilStart(f jobgc.Observation, now time.Time) time.Duration {
-	if f.State != jobgc.Active || !f.StartedAt.IsZero() {
+func (a *attempt) untilStart(f jobgc.Observation) time.Duration {
+	if !a.isNew() {
 		return 0
 	}
-	left := usualStart - now.Sub(f.Job.CreationTimestamp.Time).Abs()
+	var created time.Time
+	switch {
+	case f.State == jobgc.Pending: // the cache does not show the Job yet
+		created = a.run.Status.JobRef.CreatedAt.Time
+	case f.State == jobgc.Active && f.StartedAt.IsZero():
+		created = f.Job.CreationTimestamp.Time
+	default:
+		return 0
+	}
+	left := usualStart - time.Since(created).Abs()
 	return max(left, 0)
 }
 

@@ -93,6 +93,11 @@ func TestANewJob_IsRecordedWithoutARead(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, usualStart, after)
 		assert.Zero(t, s.writes[run.Name])
+		time.Sleep(time.Second)
+		after, err = ctl.step(t.Context(), keyOf(run)) // someone has edited the run
+		require.NoError(t, err)
+		assert.Equal(t, usualStart-time.Second, after)
+		assert.Zero(t, s.writes[run.Name])
 		time.Sleep(after)
 		_, err = ctl.step(t.Context(), keyOf(run))
 		require.NoError(t, err)
