@@ -71,7 +71,7 @@ const (
 
 // notes is what the Guard has to remember after a step.
 type notes struct {
-	uid    types.UID // of the Job that the other notes are about
+	uid    types.UID // of the Job that absent, missed, loss, agreed, sent and given are about
 	seen   jobFacts  // a Job whose owner may not have recorded it
 	absent bool      // the run has ended, and the cache lacks the Job
 	missed bool      // a live read did not find the Job
@@ -79,7 +79,7 @@ type notes struct {
 	agreed bool      // the stored owner is as the caller's copy
 	sent   jobFacts  // the copy in the cache of a Job that was released
 	unsure bool      // a creation has got no answer
-	given  wish      // the caller has to write the new Ref of a Job that is suspended, or runs
+	given  wish      // the spec of the Job whose new Ref the call returns
 
 	// unchanged: the API server refuses what Step gives to each Job.
 	unchanged bool

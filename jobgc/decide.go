@@ -45,13 +45,13 @@ type view struct {
 	cancel    bool
 	named     bool // Request.Name is set, and the Ref has no name
 	suspend   wish
-	found     finding // of the Job
-	stored    owner   // the owner in the API server
-	adopted   bool    // ref was found by name and owner, and may not be stored yet
-	returned  bool    // the Job is there again: the store was restored, and no cache is believed
-	memory    recollection
-	finalizer bool // Options.Finalizer is set
-	deletes   bool // Options.DeleteCancelled
+	found     finding      // of the Job
+	stored    owner        // the owner in the API server
+	adopted   bool         // ref was found by name and owner, and may not be stored yet
+	returned  bool         // the Job is there again: the store was restored, and no cache is believed
+	memory    recollection // of the Job of the Ref, or of the Job that an owner without one may have
+	finalizer bool         // Options.Finalizer is set
+	deletes   bool         // Options.DeleteCancelled
 }
 
 // finding is the state of the Job, and its source. The shell makes an

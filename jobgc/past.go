@@ -32,8 +32,8 @@ type past struct {
 	sent     time.Time // when its release was sent
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
-	givenAt  time.Time // when a call first noted given
-	given    wish      // as the spec of the Job was, when a call returned a Ref that is not recorded
+	givenAt  time.Time // when a call first returned its new Ref
+	given    wish      // its spec, when a call last returned its new Ref
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -50,7 +50,7 @@ type recollection struct {
 	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
 	unsure    bool // a creation under this name has got no answer
-	given     wish // as the spec of the Job was, when a call returned its Ref a moment ago
+	given     wish // its spec, when a call returned its new Ref a moment ago
 }
 
 // wait is how far the wait for a delete event is.
