@@ -79,7 +79,7 @@ type notes struct {
 	agreed bool      // the stored owner is as the caller's copy
 	sent   jobFacts  // the copy in the cache of a Job that was released
 	unsure bool      // a creation has got no answer
-	given  wish      // the spec of the Job whose new Ref the call returns
+	given  wish      // whether the Job whose new Ref the call returns is to be suspended
 
 	// unchanged: the API server refuses what Step gives to each Job.
 	unchanged bool

@@ -170,8 +170,8 @@ func (m machine) missing(a answer) machine {
 // that was cut off may have created it, and the cache shows it at some time. Of
 // a cancelled or deleting owner it must be stopped now, or the owner waits for
 // its outcome, and one that the Guard remembers is there: the API server knows
-// it. A Job whose Ref was returned a moment ago is not looked for:
-// only the cache is late.
+// it. A Job whose Ref was returned a moment ago is not looked for: only the
+// cache is late.
 func (m machine) findUnrecorded() (machine, request) {
 	if m.cached.control == controlOwner && !m.isPast(m.cached) {
 		return m.findShown()

@@ -33,7 +33,7 @@ type past struct {
 	sentFor  jobFacts  // the copy in the cache at that time
 	loss     State     // that a live read of the owner has confirmed
 	givenAt  time.Time // when a call first returned its new Ref
-	given    wish      // its spec, when a call last returned its new Ref
+	given    wish      // whether it was to be suspended, when a call last returned its new Ref
 }
 
 // recollection is what the machine learns of a past. The zero value is a Job
@@ -50,7 +50,7 @@ type recollection struct {
 	sentFor   jobFacts // the copy in the cache when its release was sent, lately
 	loss      State
 	unsure    bool // a creation under this name has got no answer
-	given     wish // its spec, when a call returned its new Ref a moment ago
+	given     wish // whether it was to be suspended, when a call returned its new Ref a moment ago
 }
 
 // wait is how far the wait for a delete event is.

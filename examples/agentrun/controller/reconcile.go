@@ -130,7 +130,7 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 // the Event have to say.
 func (a *attempt) apply(found jobgc.Observation) {
 	a.facts, a.failed = applyJob(a.run, found, time.Now())
-	if a.isNew() && found.State == jobgc.Pending { // an error of an earlier attempt is over
+	if a.isNew() && found.State == jobgc.Pending { // it exists, so the creation no longer fails
 		setPhase(a.run, v1alpha1.Pending, reasonWaiting, "", time.Now())
 	}
 }
