@@ -27,7 +27,7 @@ func TestVet_ReportsWrongFormats(t *testing.T) {
 		args, work = []string{"vet", "./testdata/formats"}, "off"
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	cmd.Env = append(os.Environ(), "GOWORK="+work, "CGO_ENABLED=1") // -race needs cgo
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "go vet accepts the wrong formats in testdata/formats; the format functions must end in f and call fmt.Sprintf: %s", out)
 	var functions []string
