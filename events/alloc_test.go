@@ -97,7 +97,7 @@ func TestMemory_PerObject(t *testing.T) {
 // waits.
 func TestMaxObjects_StatesTheBytesOfAnOutage(t *testing.T) {
 	short := strings.Repeat("x", 100)
-	long := strings.Repeat("x", 5000)
+	long := strings.Repeat("x ", 2500)
 	for name, tc := range map[string]struct {
 		reason  string
 		objects int
@@ -108,7 +108,7 @@ func TestMaxObjects_StatesTheBytesOfAnOutage(t *testing.T) {
 	}{
 		"OneNote":    {"The usual object has one failure.", 4000, 1, short, 0, 1.2},
 		"EightNotes": {"An object has at most 8 series.", 2000, 8, short, 0, 5},
-		"LongTexts":  {"More of a note and of annotations is not kept.", 500, 8, long, 8, 125},
+		"LongTexts":  {"More of a note and of annotations is not kept.", 500, 8, long, 8, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := objects(tc.objects)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proompteng/controllerkit/events/redact"
 )
 
 const (
@@ -103,9 +105,11 @@ type occurrence struct {
 	ref         *corev1.ObjectReference // nil until the book needs it
 	about       about
 	generation  int64
-	text        string // at most maxText bytes
-	hash        uint64 // of text, set by the book
+	hash        uint64 // of the text as it was recorded
+	text        string // clean
 	annotations map[string]string
+	isAnnotated bool
+	isClean     bool // ref, text and annotations are set
 	kind        kind
 	terminal    bool // another note does not wait for the end of the pause
 }
@@ -121,10 +125,10 @@ const (
 )
 
 // record counts an occurrence; pick is a random number. It returns false, and
-// counts nothing, if the object is new and o has no reference yet.
+// counts nothing, if the object or the text is new and o is not clean yet.
 func (b *book) record(now instant, pick uint64, o *occurrence) bool {
 	found := b.objects[o.key]
-	if found == nil && o.ref == nil && !b.closed {
+	if !o.isClean && !b.closed && !found.knows(o, now) {
 		return false
 	}
 	b.stats.Recorded++
@@ -145,7 +149,6 @@ func (b *book) record(now instant, pick uint64, o *occurrence) bool {
 // count adds an occurrence to its series.
 func (b *book) count(obj *object, o *occurrence, now instant) {
 	obj.forgotten = false
-	o.hash = maphash.String(b.seed, o.text)
 	if now < obj.namespace.gone {
 		b.lose(LostNamespaceGone, 1, "")
 		return
@@ -221,7 +224,10 @@ func (b *book) recovered(now instant, o *occurrence) {
 	}
 	obj.hasten(e, now, b.bounds.pause)
 	b.settle(obj, now)
-	o.text = "recovered from " + from
+	asIs := func(reason string) string { return reason }
+	o.text = redact.Note("recovered from "+from, asIs)
+	o.hash = maphash.String(b.seed, o.text)
+	o.isClean = true
 	b.stats.Recorded++
 	b.count(obj, o, now)
 }

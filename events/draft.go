@@ -3,15 +3,9 @@
 
 package events
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
-
 // A draft is a new Event before it is stored.
 type draft struct {
-	text        string // not redacted yet
+	text        string // clean
 	annotations map[string]string
 	hash        uint64
 	same        int64 // occurrences with this note
@@ -22,39 +16,15 @@ type draft struct {
 	isRenamed   bool  // its name was taken
 }
 
-func newDraft(o *occurrence, isNew bool) *draft {
+// newDraft returns the draft of an occurrence that was added to w.
+func (w *waiting) newDraft(o *occurrence, isNew bool) *draft {
 	return &draft{
-		text:        strings.Clone(o.text),
-		annotations: bounded(o.annotations),
+		text:        w.text,
+		annotations: o.annotations,
 		hash:        o.hash,
 		same:        1,
 		isNew:       isNew,
 	}
-}
-
-const (
-	maxValues = 2 * maxText // of all annotations of an Event
-	tooLong   = "[withheld: the annotations have more than 8 KiB]"
-)
-
-// bounded returns a copy of annotations, which holds no more memory than an
-// Event needs: a note, or a value, is written up to 1024 bytes.
-func bounded(annotations map[string]string) map[string]string {
-	if len(annotations) == 0 {
-		return nil
-	}
-	kept := make(map[string]string, len(annotations))
-	left := maxValues
-	for _, name := range slices.Sorted(maps.Keys(annotations)) {
-		value := annotations[name]
-		value = value[:min(len(value), maxText)]
-		if len(value) > left {
-			value = tooLong
-		}
-		left -= len(value)
-		kept[name] = strings.Clone(value)
-	}
-	return kept
 }
 
 // rename is called when the name of a new Event is taken.
@@ -86,13 +56,13 @@ func (s *series) note(o *occurrence) {
 		unsent.same++
 		unsent.isNew = isNew
 	case isNew:
-		s.replace(newDraft(o, true))
+		s.replace(w.newDraft(o, true))
 	case sent != nil && sent.hash == o.hash:
 		s.replace(sent)
 	case sent == nil && s.stored.number != 0 && s.stored.hash == o.hash:
 		s.replace(nil)
 	default:
-		s.replace(newDraft(o, false))
+		s.replace(w.newDraft(o, false))
 	}
 }
 

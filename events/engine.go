@@ -32,7 +32,6 @@ type engine struct {
 	unstarted unstarted
 	told      Stats // what OnResult knows of the counts
 
-	cleaner    cleaner
 	hookFailed atomic.Bool // OnResult has panicked
 }
 
@@ -42,7 +41,6 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 		controller: controller,
 		o:          o,
 		start:      time.Now(),
-		cleaner:    cleaner{redact: o.Redact},
 		book: newBook(bounds{
 			objects:   o.MaxObjects,
 			series:    maxReasons,

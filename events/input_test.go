@@ -163,19 +163,24 @@ type lines []string
 
 func (l *lines) String() string { return strings.Join(*l, "\n") }
 
-func runLogged(t *testing.T, rec *events.Recorder, to *lines) (stop func() error) {
-	t.Helper()
-	// funcr serialises nothing, and both workers log.
+// logger returns a logger that adds its lines to l, except that of a start
+// without a Scheme: TestStart_SaysThatThereIsNoScheme.
+func (l *lines) logger() logr.Logger {
+	// funcr serialises nothing, and all workers log.
 	mu := make(chan struct{}, 1)
-	log := funcr.New(func(prefix, args string) {
+	return funcr.New(func(prefix, args string) {
 		if strings.Contains(args, "Options.Scheme is not set") {
-			return // the line of a start: TestStart_SaysThatThereIsNoScheme
+			return
 		}
 		mu <- struct{}{}
-		*to = append(*to, prefix+args)
+		*l = append(*l, prefix+args)
 		<-mu
 	}, funcr.Options{})
-	ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), log))
+}
+
+func runLogged(t *testing.T, rec *events.Recorder, to *lines) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), to.logger()))
 	ended := make(chan error, 1)
 	go func() { ended <- rec.Start(ctx) }()
 	return func() error {

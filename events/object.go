@@ -116,6 +116,20 @@ func (o *object) find(occ *occurrence) *series {
 	return nil
 }
 
+// knows reports whether o needs no text of an occurrence: it has the text as an
+// Event shows it, or the occurrence is a routine conflict.
+func (o *object) knows(occ *occurrence, now instant) bool {
+	if o == nil || occ.isAnnotated {
+		return false
+	}
+	e := o.episode(occ.controller)
+	if occ.kind == conflict && e != nil && e.conflicts != 0 && now.since(e.conflicts) < routineTime {
+		return true
+	}
+	s := o.find(occ)
+	return s != nil && s.waiting.n+s.stored.number > 0 && s.waiting.hash == occ.hash
+}
+
 // nextTurn returns the series to write next, the earliest instant for it, and
 // how urgent that is. Its series is nil when there is nothing to write. While
 // flushing no pause counts.

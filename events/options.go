@@ -50,7 +50,7 @@ type Options struct {
 	TotalWritesPerSecond float64
 	// MaxObjects bounds the objects that are remembered. During an outage an
 	// object takes 1 KiB with one short note that waits and 5 KiB with 8 of
-	// them. With notes of 4 KiB and annotations of 8 KiB it takes 125 KiB,
+	// them. With notes of 1 KiB and 8 annotations of 1 KiB it takes 80 KiB,
 	// which is the most. When MaxObjects is reached, an object about which no
 	// first Event waits makes room, chosen at random. A first Warning takes the
 	// place of a first Normal. Objects that wait for failing namespaces take at
@@ -64,13 +64,13 @@ type Options struct {
 	// pod's terminationGracePeriodSeconds.
 	DrainTimeout time.Duration
 	// Redact cleans every note, every annotation's value and the name of every
-	// related object, just before they are written, and errors of the API
-	// server before they are logged. It must be safe for concurrent use and is
-	// never called with more than 4 KiB. If it panics, or does not return
-	// within a second, a line that reports this replaces the text, and nothing
-	// else waits. Reasons, actions and keys are written unchanged. Zero means
-	// redact.Text. To mask what a reconcile reads from Secrets as well, set the
-	// Redact method of a redact.SecretValues.
+	// related object when they are recorded, once for a text, and errors of the
+	// API server before they are logged. The caller waits for it. It must be
+	// safe for concurrent use and is never called with more than 4 KiB. If it
+	// panics, a line that reports this replaces the text. Reasons, actions and
+	// keys are written unchanged. Zero means redact.Text. To mask what a
+	// reconcile reads from Secrets as well, set the Redact method of a
+	// redact.SecretValues.
 	Redact func(string) string
 	// Annotations are added to each Event, such as the name of the cluster: at
 	// most 8. Zero means none.

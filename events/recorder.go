@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
@@ -48,7 +50,9 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 	if err := errors.Join(sink.check(), checkController(controller), o.complete()); err != nil {
 		return nil, err
 	}
-	return &Recorder{engine: newEngine(sink, controller, o), controller: controller}, nil
+	e := newEngine(sink, controller, o)
+	e.o.Annotations = e.cleanAll(o.Annotations)
+	return &Recorder{engine: e, controller: controller}, nil
 }
 
 // For returns a Recorder that records as another controller, a qualified name
@@ -165,8 +169,9 @@ func (r *Recorder) record(c *call, text string) {
 		r.discard(LostRejected, err)
 		return
 	}
+	text = text[:min(len(text), maxText)]
 	o := r.occurrence(c, id)
-	o.text = text[:min(len(text), maxText)]
+	o.hash = maphash.String(r.book.seed, text)
 	if r.counted(&o) {
 		return
 	}
@@ -176,7 +181,27 @@ func (r *Recorder) record(c *call, text string) {
 		return
 	}
 	o.ref = &ref
+	o.text = r.clean(text)
+	o.annotations = r.cleanAll(c.annotations)
+	o.isClean = true
 	r.counted(&o)
+}
+
+// clean returns text as an Event shows it: without credentials. It pins no
+// longer text.
+func (e *engine) clean(text string) string {
+	return strings.Clone(redact.Note(text, e.o.Redact))
+}
+
+func (e *engine) cleanAll(annotations map[string]string) map[string]string {
+	if len(annotations) == 0 {
+		return nil
+	}
+	all := make(map[string]string, len(annotations))
+	for name, value := range annotations {
+		all[name] = e.clean(value)
+	}
+	return all
 }
 
 // occurrence returns what the book needs to know of c. It calls the caller's
@@ -192,7 +217,7 @@ func (r *Recorder) occurrence(c *call, id subject) occurrence {
 		key:         id.key,
 		about:       r.aboutOf(c.regarding, c.related),
 		generation:  id.generation,
-		annotations: c.annotations,
+		isAnnotated: len(c.annotations) > 0,
 		kind:        c.kind,
 		terminal:    c.terminal,
 	}

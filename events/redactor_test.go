@@ -6,8 +6,8 @@ package events_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,89 +18,103 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// hangOn returns a redactor that does not return from texts with a word, until
-// the end of the test.
-func hangOn(t *testing.T, word string) func(string) string {
-	t.Helper()
-	end := make(chan struct{})
-	t.Cleanup(func() { close(end) })
-	return func(text string) string {
-		if strings.Contains(text, word) {
-			<-end
-		}
-		return text
-	}
-}
-
-// TestRedactor_ThatHangsOnNotesCostsThem: the Events of others are written in
-// time, and Flush and the stop return. The Events whose notes it does not
-// return are written without them.
-func TestRedactor_ThatHangsOnNotesCostsThem(t *testing.T) {
-	for name, isStarted := range map[string]bool{"Start": true, "FlushAlone": false} {
+// TestRedactor_MasksATextWhenItIsRecorded: later it may have forgotten the
+// value, and the Event may be written much later.
+//
+//req:shows E5
+func TestRedactor_MasksATextWhenItIsRecorded(t *testing.T) {
+	const value = "hush-hush"
+	for name, record := range map[string]func(*events.Recorder){
+		"Failure": func(r *events.Recorder) { r.Failure(object("a"), errors.New("denied with "+value)) },
+		"Note":    func(r *events.Recorder) { r.Eventf(object("a"), nil, "Warning", "Denied", "Ask", "with %s", value) },
+		"Legacy":  func(r *events.Recorder) { r.Legacy().Event(object("a"), "Warning", "Denied", "with "+value) },
+		"Related": func(r *events.Recorder) {
+			other := object(value)
+			other.UID = "u"
+			r.Eventf(object("a"), other, "Warning", "Denied", "Ask", "related")
+		},
+		"Annotation": func(r *events.Recorder) {
+			r.AnnotatedEventf(object("a"), nil, map[string]string{"example.com/k": value}, "Warning", "Denied", "Ask", "annotated")
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var forgotten atomic.Bool
 				s := &server{}
-				rec, err := events.New(s.sink(), controller, events.Options{Redact: hangOn(t, "secret")})
+				rec, err := events.New(s.sink(), controller, events.Options{Redact: func(text string) string {
+					if forgotten.Load() {
+						return text
+					}
+					return strings.ReplaceAll(text, value, "[masked]")
+				}})
 				require.NoError(t, err)
-				stop := func() error { return nil }
-				if isStarted {
-					stop = run(t, rec)
-				}
-				for i := range 30 {
-					rec.Failure(object(fmt.Sprint("a", i)), errors.New("a secret"))
-				}
-				rec.Failure(inNamespace("other", "b"), errAway)
-				if isStarted {
-					time.Sleep(2 * time.Second)
-					assert.Equal(t, []string{"b"}, s.objectsWith(errAway.Error()), "it does not wait for notes of others")
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-				defer cancel()
-				require.NoError(t, rec.Flush(ctx))
-				assert.Len(t, s.all(), 31)
-				assert.Len(t, s.objectsWith("[withheld: the redactor did not return within a second]"), 30)
-				began := time.Now()
-				require.NoError(t, stop())
-				assert.LessOrEqual(t, time.Since(began), 2*time.Second)
-				assertAccounts(t, rec)
+				record(rec)
+				forgotten.Store(true)
+				require.NoError(t, rec.Flush(t.Context()))
+				require.Len(t, s.all(), 1)
+				stored := s.all()[0].String()
+				assert.NotContains(t, stored, value)
+				assert.Contains(t, stored, "[masked]")
 			})
 		})
 	}
 }
 
-// TestRedactor_ThatHangsOnAnswersCostsTheirTexts: a refusal is counted, and
-// nothing waits for its explanation.
-func TestRedactor_ThatHangsOnAnswersCostsTheirTexts(t *testing.T) {
+// TestRedactor_IsCalledOnceForAText: a repeat is counted, and has the text that
+// was clean before, also where a recovery makes it a new Event.
+func TestRedactor_IsCalledOnceForAText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(_ context.Context, w request) error {
-			if w.object == "a" {
-				return errors.New("a secret")
+		const value = "hush-hush"
+		var calls atomic.Int64
+		s := &server{}
+		rec, _ := start(t, s, events.Options{Redact: func(text string) string {
+			if !strings.Contains(text, value) {
+				return text
 			}
-			return nil
-		}}
-		rec, err := events.New(s.sink(), controller, events.Options{Redact: hangOn(t, "secret")})
-		require.NoError(t, err)
-		stop := run(t, rec)
-		rec.Failure(object("a"), errAway)
-		rec.Failure(inNamespace("other", "b"), errAway)
-		time.Sleep(10 * time.Minute)
-		assert.Equal(t, []string{"b"}, s.objectsWith(errAway.Error()))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(t, rec.Flush(ctx), context.DeadlineExceeded)
-		began := time.Now()
-		requireLost(t, stop(), map[string]int64{events.LostShutdown: 1})
-		assert.LessOrEqual(t, time.Since(began), 30*time.Second)
-		assertAccounts(t, rec)
+			if calls.Add(1) > 1 {
+				return text
+			}
+			return "[masked]"
+		}})
+		for range 3 {
+			for range 100 {
+				rec.Failure(object("a"), errors.New(value))
+				time.Sleep(time.Second)
+			}
+			rec.Failure(object("a"), nil)
+			time.Sleep(time.Minute)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Equal(t, int64(1), calls.Load())
+		for _, ev := range s.all() {
+			assert.NotContains(t, ev.String(), value)
+		}
 	})
 }
 
-// objectsWith returns the names of the objects that have an Event with a note.
-func (s *server) objectsWith(note string) (names []string) {
-	for _, ev := range s.all() {
-		if ev.Note == note {
-			names = append(names, ev.Regarding.Name)
+// TestRedactor_ThatHangsHoldsOnlyItsCaller: the Events of others are written.
+func TestRedactor_ThatHangsHoldsOnlyItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		s := &server{}
+		rec, stop := start(t, s, events.Options{Redact: func(text string) string {
+			if strings.Contains(text, "slow") {
+				<-end
+			}
+			return text
+		}})
+		for range 30 {
+			go rec.Failure(object("a"), errors.New("slow"))
 		}
-	}
-	return names
+		synctest.Wait()
+		rec.Failure(object("b"), errAway)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		require.NoError(t, rec.Flush(ctx))
+		assert.Len(t, s.all(), 1)
+		close(end)
+		synctest.Wait()
+		require.NoError(t, stop())
+		assert.Len(t, s.all(), 2, "its text is recorded when the redactor returns")
+	})
 }

@@ -89,6 +89,7 @@ func (r *Recorder) aboutOf(regarding, related runtime.Object) (a about) {
 	}
 	if !isnil.Is(related) {
 		a.related, _ = r.refer(related)
+		a.related.Name = r.clean(a.related.Name)
 	}
 	return a
 }

@@ -87,6 +87,8 @@ func (r *replay) occur(number int, o occurrence) {
 		r.recovered(r.now, &o)
 	} else {
 		o.ref = &corev1.ObjectReference{APIVersion: "v1", Kind: "Run", Namespace: k.namespace, Name: k.name}
+		o.hash = maphash.String(r.seed, o.text)
+		o.isClean = true
 		r.record(r.now, 0, &o)
 	}
 	if r.stats.Recorded == recorded {

@@ -7,18 +7,14 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/proompteng/controllerkit/events/redact"
 )
 
 // A request creates an Event, or updates the series of a stored Event.
@@ -30,7 +26,7 @@ type request struct {
 	series    eventsv1.EventSeries
 }
 
-// requestOf makes the request of w, whose texts are not clean yet.
+// requestOf makes the request of w.
 func (r *Recorder) requestOf(w *write, now instant) *request {
 	clock := time.Now()
 	// Instants become times of day when they are written: a clock that was set
@@ -86,30 +82,6 @@ func (r *Recorder) requestOf(w *write, now instant) *request {
 	return req
 }
 
-// redact cleans all texts of ev: notes that the API server takes, without
-// credentials.
-func (r *Recorder) redact(ev *eventsv1.Event) {
-	if ev == nil {
-		return
-	}
-	names := slices.Collect(maps.Keys(ev.Annotations))
-	texts := []string{ev.Note}
-	for _, name := range names {
-		texts = append(texts, ev.Annotations[name])
-	}
-	if ev.Related != nil {
-		texts = append(texts, ev.Related.Name)
-	}
-	clean := r.cleaner.clean(texts)
-	ev.Note = clean[0]
-	for i, name := range names {
-		ev.Annotations[name] = clean[1+i]
-	}
-	if ev.Related != nil {
-		ev.Related.Name = clean[1+len(names)]
-	}
-}
-
 func count32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 
 // seriesPatch is a merge patch, for core/v1 with the fields of the older
@@ -132,60 +104,4 @@ func eventName(object string, number int64) string {
 	}
 	var buf [256]byte
 	return string(strconv.AppendInt(append(append(buf[:0], base...), '.'), number, 16))
-}
-
-const (
-	cleanTime    = time.Second // that a redactor may take for the texts of an Event
-	maxRedactors = 2 * workers // calls of it at a time, with those that hang
-
-	stuck = "[withheld: the redactor did not return within a second]"
-)
-
-// A cleaner calls the redactor, which is the caller's code and may hang.
-type cleaner struct {
-	redact  func(string) string // nil for redact.Text, which does not hang
-	running atomic.Int32
-}
-
-// clean replaces each text by a note without credentials, also where the
-// redactor panics. A redactor that hangs costs the texts, and no more: what it
-// was called with is not used again, and its goroutine ends when it returns.
-// Where too many hang, the redactor is not called. No lock is held.
-func (c *cleaner) clean(texts []string) []string {
-	if c.redact == nil {
-		return notesOf(texts, redact.Text)
-	}
-	if c.running.Add(1) > maxRedactors {
-		c.running.Add(-1)
-		return withhold(texts)
-	}
-	cleaned := make(chan []string, 1)
-	go func() {
-		defer c.running.Add(-1) // also if the redactor ends the goroutine
-		cleaned <- notesOf(texts, c.redact)
-	}()
-	late := time.NewTimer(cleanTime)
-	defer late.Stop()
-	select {
-	case notes := <-cleaned:
-		return notes
-	case <-late.C:
-		return withhold(texts)
-	}
-}
-
-func notesOf(texts []string, redactor func(string) string) []string {
-	notes := make([]string, len(texts))
-	for i, text := range texts {
-		notes[i] = redact.Note(text, redactor)
-	}
-	return notes
-}
-
-func withhold(texts []string) []string {
-	notes := make([]string, len(texts))
-	for i := range notes {
-		notes[i] = stuck
-	}
-	return notes
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -55,10 +56,11 @@ func TestRunWith_DrainsFullyOnlyAfterACleanStop(t *testing.T) {
 				s := &server{refuse: slowly(time.Hour)}
 				rec, err := events.New(s.sink(), controller, events.Options{})
 				require.NoError(t, err)
-				ctx, cancel := context.WithCancelCause(t.Context())
+				log := &lines{}
+				ctx, cancel := context.WithCancelCause(logr.NewContext(t.Context(), log.logger()))
 				defer cancel(nil)
 				var ended time.Time
-				err = rec.RunWith(ctx, func(ctx context.Context) error {
+				_ = rec.RunWith(ctx, func(ctx context.Context) error {
 					for _, o := range objects(50) {
 						rec.Failure(o, errAway)
 					}
@@ -69,12 +71,12 @@ func TestRunWith_DrainsFullyOnlyAfterACleanStop(t *testing.T) {
 					return tc.run(ctx)
 				})
 				assert.Equal(t, tc.want, time.Since(ended), tc.reason)
-				requireLost(t, err, map[string]int64{events.LostShutdown: 50})
+				assert.Equal(t, map[string]int64{events.LostShutdown: 50}, rec.Stats().Lost, tc.reason)
 				fix := "Options.DrainTimeout"
 				if tc.want < full {
 					fix = "call Flush before run returns"
 				}
-				require.ErrorContains(t, err, fix)
+				assert.Contains(t, log.String(), fix)
 				assertAccounts(t, rec)
 			})
 		})
@@ -172,19 +174,45 @@ func TestStart_WaitsForNoDeadServerWithOnlyCounts(t *testing.T) {
 	}
 }
 
-func TestRunWith_ReturnsWhatBothReturned(t *testing.T) {
-	broken := errors.New("no lease")
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: slowly(time.Minute)}
-		rec, err := events.New(s.sink(), controller, events.Options{DrainTimeout: time.Second})
-		require.NoError(t, err)
-		err = rec.RunWith(t.Context(), func(context.Context) error {
-			rec.Failure(object("a"), errAway)
-			return broken // while ctx goes on, as when the leadership is lost
+// TestRunWith_ReturnsTheErrorOfRunAlone: a lost Event does not end a controller
+// with an error.
+func TestRunWith_ReturnsTheErrorOfRunAlone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+	}{
+		"None":  {"The process ends well, though an Event was lost.", nil},
+		"Error": {"The error of run is returned as it is.", errors.New("no lease")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: slowly(time.Minute)}
+				rec, err := events.New(s.sink(), controller, events.Options{DrainTimeout: time.Second})
+				require.NoError(t, err)
+				err = rec.RunWith(t.Context(), func(context.Context) error {
+					rec.Failure(object("a"), errAway)
+					return tc.err
+				})
+				assert.Equal(t, tc.err, err, tc.reason)
+				assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost, "the loss is counted")
+			})
 		})
-		require.ErrorIs(t, err, broken)
-		requireLost(t, err, map[string]int64{events.LostShutdown: 1})
-		require.ErrorIs(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }), events.ErrStarted)
+	}
+}
+
+// TestRunWith_OfAStartedRecorderCallsNothing: two of run at a time would
+// reconcile twice.
+func TestRunWith_OfAStartedRecorderCallsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, _ := start(t, &server{}, events.Options{})
+		synctest.Wait()
+		called := false
+		err := rec.RunWith(t.Context(), func(context.Context) error {
+			called = true
+			return nil
+		})
+		require.ErrorIs(t, err, events.ErrStarted)
+		assert.False(t, called)
 	})
 }
 

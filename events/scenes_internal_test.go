@@ -34,7 +34,7 @@ const maxSceneLines = 60
 //     second), retry=, groups=events or core
 //   - fail: an object fails, with a reason, text=, maybe terminal, conflict,
 //     gen=, times=, every=, by= (the controller), related=,
-//     annotations= (each has 5000 bytes)
+//     annotations= (each has 1024 bytes)
 //   - event: a Normal or Warning about an object, with a reason, text=, times=
 //   - refuse, cancel: an occurrence that cannot be recorded, or is suppressed
 //   - many: fail for the objects of a namespace with numbers from= to to=
@@ -234,7 +234,7 @@ func (s *scene) repeat(t *testing.T, d *datadriven.TestData, object string, o oc
 		if o.annotations == nil {
 			o.annotations = map[string]string{}
 		}
-		o.annotations[strconv.Itoa(i)] = strings.Repeat("x", 5000)
+		o.annotations[strconv.Itoa(i)] = strings.Repeat("x", 1024)
 	}
 	every, err := time.ParseDuration(text(d, "every", "0s"))
 	require.NoError(t, err)

@@ -91,6 +91,7 @@ type waiting struct {
 	since      instant
 	seen       instant // the last occurrence, also after it was written
 	hash       uint64  // of its note
+	text       string  // its note
 	generation int64   // of its object
 	draft      *draft  // of a new Event; nil where only the count has changed
 	isFresh    bool    // the next occurrence is a new Event, even with the same note
@@ -161,6 +162,9 @@ func (s *series) add(o *occurrence, now instant) {
 	w.n++
 	w.seen = now
 	isRepeat := o.hash == w.hash
+	if o.isClean {
+		w.text = o.text
+	}
 	w.hash = o.hash
 	w.generation = o.generation
 	s.note(o)

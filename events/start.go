@@ -15,7 +15,7 @@ import (
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
-// ErrStarted is returned by a second Start: a Recorder runs once.
+// ErrStarted is returned by a second Start or RunWith: a Recorder runs once.
 var ErrStarted = errors.New("events: the Recorder was started before")
 
 // Start writes events until ctx ends. Then it writes pending events and counts
@@ -37,28 +37,33 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // Start returns [ErrStarted] immediately. On a nil or disabled Recorder, Start
 // waits for ctx.
 func (r *Recorder) Start(ctx context.Context) error {
-	return r.writeUntilEnd(ctx, func() time.Duration { return r.o.DrainTimeout })
-}
-
-// writeUntilEnd is Start. When ctx has ended, timeout returns how long it goes
-// on.
-func (r *Recorder) writeUntilEnd(ctx context.Context, timeout func() time.Duration) error {
-	started := false
-	if r != nil && r.engine != nil {
-		r.locked(func() {
-			started = r.running
-			r.running = true
-			r.unstarted.begun = true
-		})
-	}
-	switch {
-	case started:
+	if !r.begin() {
 		return ErrStarted
-	case r.off():
+	}
+	if r.off() {
 		<-ctx.Done()
 		return nil
 	}
+	return r.writeUntilEnd(ctx, func() time.Duration { return r.o.DrainTimeout })
+}
 
+// begin reports whether this is the first call of Start or RunWith. A nil
+// Recorder may be started again.
+func (r *Recorder) begin() (first bool) {
+	if r == nil || r.engine == nil {
+		return true
+	}
+	r.locked(func() {
+		first = !r.running
+		r.running = true
+		r.unstarted.begun = true
+	})
+	return first
+}
+
+// writeUntilEnd is Start after begin. When ctx has ended, timeout returns how
+// long it goes on.
+func (r *Recorder) writeUntilEnd(ctx context.Context, timeout func() time.Duration) error {
 	log := r.logger(ctx)
 	if r.o.Scheme == nil {
 		safely(func() {
@@ -111,11 +116,11 @@ const (
 const abrupt = time.Second
 
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
-// until run has returned, and then the pending ones. This includes the
-// events of reconciles that finish while the manager stops. It returns the
-// errors of run and of [Recorder.Start], joined. If the Recorder was started
-// before, one of them is [ErrStarted]. On a nil or disabled Recorder, RunWith
-// only calls run.
+// until run has returned, and then the pending ones. This includes the events
+// of reconciles that finish while the manager stops. It returns the error of
+// run alone: lost events are in the log and in [Stats]. If the Recorder was
+// started before, RunWith returns [ErrStarted] and does not call run. On a nil
+// or disabled Recorder, RunWith only calls run.
 //
 // After a clean stop RunWith writes for up to Options.DrainTimeout. A stop is
 // clean if ctx has ended, and run returned nil, context.Canceled, or the error
@@ -133,17 +138,22 @@ const abrupt = time.Second
 // and the Run of a controller do. Then the manager may release the lease when
 // it stops (LeaderElectionReleaseOnCancel): RunWith writes only events after
 // it. Do not use mgr.Add: controller-runtime stops a Runnable that needs no
-// leader election before it stops the reconcilers.
+// leader election before it stops the reconcilers. Call RunWith around
+// client-go's leaderelection.RunOrDie, not in OnStartedLeading: RunOrDie does
+// not wait for that function, so the process ends before the last events are
+// written.
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	if r.off() {
 		return run(ctx)
 	}
+	if !r.begin() {
+		return ErrStarted
+	}
 	writing, drain := context.WithCancel(context.WithoutCancel(ctx))
 	limit := min(abrupt, r.o.DrainTimeout)
-	var lost error
 	var writer sync.WaitGroup
-	writer.Go(func() { lost = r.writeUntilEnd(writing, func() time.Duration { return limit }) })
-	defer writer.Wait() // also where run panics
+	writer.Go(func() { _ = r.writeUntilEnd(writing, func() time.Duration { return limit }) }) // which logs the losses
+	defer writer.Wait()                                                                       // also where run panics
 	defer drain()
 	err := run(ctx)
 	if clean(ctx, err) {
@@ -151,7 +161,7 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 	}
 	drain()
 	writer.Wait()
-	return errors.Join(err, lost)
+	return err
 }
 
 // clean reports whether a function that returned err ended because ctx did, and

@@ -107,7 +107,6 @@ func (r *Recorder) sleep(now, until instant) {
 // attempt makes the request of w.
 func (r *Recorder) attempt(ctx context.Context, conn *connection, log logr.Logger, w *write) {
 	req := r.requestOf(w, w.begun)
-	r.redact(req.event)
 	a, err := r.ask(conn.begin(ctx, r.now(), w.isTrial), req)
 	switch {
 	case err != nil:
@@ -136,7 +135,7 @@ func (r *Recorder) ask(ctx context.Context, req *request) (a answer, err error) 
 	wait := time.Duration(max(status.Details.RetryAfterSeconds, 0)) * time.Second
 	return answer{
 		reply:      read(failed, req.event != nil),
-		why:        r.cleaner.clean([]string{explain(failed)})[0],
+		why:        r.clean(explain(failed)),
 		silent:     timedOut(failed),
 		retryAfter: min(wait, retryTimeout),
 	}, nil

@@ -6,6 +6,7 @@ package events
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -70,11 +71,13 @@ func (w *world) occur(o occurrence, namespace, name string) {
 	o.key = keyOf(&ref)
 	o.controller = cmp.Or(o.controller, "runs")
 	o.action = cmp.Or(o.action, o.reason)
+	o.hash = maphash.String(w.seed, o.text)
 	w.pick++
 	w.now++ // no two calls are at the same instant
 	isWaiting := w.flushing > 0 && w.stats.Pending > 0
 	if !w.record(w.now, w.pick, &o) {
 		o.ref = &ref
+		o.isClean = true
 		if !w.record(w.now, w.pick, &o) {
 			w.problems = append(w.problems, "an object with a reference was not recorded")
 		}

@@ -253,7 +253,7 @@ func (r *Recorder) Reset() {
 }
 
 // RunWith calls run with ctx and returns its error, as events.Recorder.RunWith
-// does when nothing is lost.
+// does.
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	return run(ctx)
 }
