@@ -127,6 +127,9 @@ func (r Request) checkRef() error {
 	switch {
 	case ref.UID != "" && ref.Name == "":
 		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
+	case ref.UID == "" && ref.Name != "" && ref.Name != r.Name:
+		return fmt.Errorf("Request.Ref has the name %q and no uid; to take over the Job of that name, set "+
+			"Request.Name to it", ref.Name)
 	case ref.UID == "" && ref.Outcome != "":
 		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
 	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:

@@ -68,7 +68,9 @@ func TestStepBadInput(t *testing.T) {
 			}
 		}, "has 64 bytes; want at most 63"},
 		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "Request.Ref.Name is empty"},
-		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "x", Outcome: jobgc.Failed} }, "Request.Ref.UID is empty"},
+		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Outcome: jobgc.Failed} }, "Request.Ref.UID is empty"},
+		"RefNameNoUID":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "mine"} }, `Request.Ref has the name "mine" and no uid; to take over the Job of that name, set Request.Name to it`},
+		"RefOtherName":   {func(req *jobgc.Request) { req.Ref, req.Name = &jobgc.Ref{Name: "mine"}, "other" }, "set Request.Name to it"},
 		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "Request.Ref.Namespace"},
 		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "Retention.SucceededTTL"},
 	} {

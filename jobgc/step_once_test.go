@@ -20,7 +20,7 @@ import (
 // TestStep_CreatesTheJobOfACallThatWasCutOffBefore: there is nothing to adopt.
 func TestStep_CreatesTheJobOfACallThatWasCutOffBefore(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
-	_, err := look(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"})
+	_, err := look(t.Context(), w.guard, jobgc.Ref{Namespace: "ns"})
 	require.ErrorIs(t, err, errUnexpected, "the Job cannot be built, and does not exist")
 	assert.Zero(t, w.creates)
 	w.ensured(t)
