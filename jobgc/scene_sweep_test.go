@@ -5,6 +5,7 @@ package jobgc_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 
@@ -46,12 +47,21 @@ func (s *scene) sweepRuns(t *testing.T) {
 	client := func(string) sceneOwners { return sceneOwners{s} }
 	list := func() []any { return []any{s.processes["a"].copied} }
 	finished := func(o *sceneOwner) (time.Time, *int32) { return o.endedAt, nil }
-	sweeper, err := expire.New(client, list, finished, expire.Options{TTL: 24 * time.Hour})
+	answer := &http.Response{Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}}
+	server := new(expire.ServerTime)
+	_, err := server.Wrap(answering{answer}).RoundTrip(new(http.Request))
+	require.NoError(t, err)
+	sweeper, err := expire.New(client, list, finished, server, expire.Options{TTL: 24 * time.Hour})
 	require.NoError(t, err)
 	deleted, err := sweeper.Sweep(t.Context(), time.Now())
 	require.NoError(t, err)
 	s.say("deleted %d", deleted)
 }
+
+// answering answers each request.
+type answering struct{ *http.Response }
+
+func (a answering) RoundTrip(*http.Request) (*http.Response, error) { return a.Response, nil }
 
 // heldJobs are the metadata of the Jobs.
 type heldJobs struct{ s *scene }

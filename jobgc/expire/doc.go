@@ -10,8 +10,14 @@
 // keep or forever. A [Sweeper] deletes the expired runs. It reads the
 // informer's store and makes no request while there is nothing to delete:
 //
-//	sweeper, err := expire.New(runs, informer.GetStore().List, finished, expire.Options{TTL: month})
+//	server := new(expire.ServerTime)
+//	config.Wrap(server.Wrap) // before the clients are made
+//	sweeper, err := expire.New(runs, informer.GetStore().List, finished, server, expire.Options{TTL: month})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
+//
+// The store must hold of each run its name, namespace, uid, resourceVersion,
+// deletionTimestamp, the annotation, and what finished reads. A transform that
+// strips the annotation makes the Sweeper delete a run that it keeps.
 //
 // A sweep looks at every run. If there are tens of thousands, also register the
 // Sweeper as an event handler. It then looks at them only if one may be due:
@@ -20,6 +26,8 @@
 //
 // # Guarantees
 //
+// A run is deleted only if it is overdue by the clock of this machine and by
+// that of the API server, so that a clock that is ahead deletes no history.
 // Every deletion carries the run's uid and resourceVersion as preconditions. A
 // run that was edited, retained or recreated since it was read therefore stays,
 // and the next sweep decides again. One sweep makes at most Options.MaxPerSweep

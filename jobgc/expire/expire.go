@@ -32,7 +32,7 @@ type Options struct {
 	TTL time.Duration
 
 	// Retain is the annotation that keeps a run for good. Zero means
-	// agents.proompteng.ai/retain.
+	// DefaultRetain.
 	Retain string
 
 	// Interval is how long Start waits between two sweeps. Zero means a minute.
@@ -45,8 +45,8 @@ type Options struct {
 	_ struct{}
 }
 
-// usualRetain is the Options.Retain that zero means.
-const usualRetain = "agents.proompteng.ai/retain"
+// DefaultRetain is the Options.Retain that zero means.
+const DefaultRetain = "agents.proompteng.ai/retain"
 
 // leastTTL is the shortest Options.TTL that is accepted.
 const leastTTL = time.Minute
@@ -60,6 +60,7 @@ type Sweeper struct {
 	client func(namespace string) Runs
 	list   func() []any
 	read   func(obj any) (run, bool) // false: obj is no run
+	server *ServerTime
 	opts   Options
 	turns  sweep.Turns
 
@@ -72,12 +73,12 @@ type Sweeper struct {
 // client of a namespace. The function list is a store's List, such as
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
-// own ttlSecondsAfterFinished, or nil if it has none. A nil function, a TTL
-// below a minute and other negative options are errors, and New reports all of
-// them.
+// own ttlSecondsAfterFinished, or nil if it has none. The server wraps the
+// rest.Config of the informer's client. A nil argument, a TTL below a minute
+// and other negative options are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any,
-	finished func(run R) (at time.Time, own *int32), opts Options,
+	finished func(run R) (at time.Time, own *int32), server *ServerTime, opts Options,
 ) (*Sweeper, error) {
 	var errs []error
 	refuse := func(format string, args ...any) {
@@ -91,6 +92,9 @@ func New[R metav1.Object, C Runs](
 	}
 	if finished == nil {
 		refuse("finished is nil; want a function that returns when a run finished")
+	}
+	if server == nil {
+		refuse("server is nil; want a ServerTime whose Wrap the rest.Config of the client has")
 	}
 	if opts.TTL != 0 && opts.TTL < leastTTL {
 		refuse("Options.TTL: %s is not accepted; want 0 to keep, or at least %s", opts.TTL, leastTTL)
@@ -106,7 +110,7 @@ func New[R metav1.Object, C Runs](
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	opts.Retain = cmp.Or(opts.Retain, usualRetain)
+	opts.Retain = cmp.Or(opts.Retain, DefaultRetain)
 	opts.Interval = cmp.Or(opts.Interval, time.Minute)
 	opts.MaxPerSweep = cmp.Or(opts.MaxPerSweep, 100)
 	read := func(obj any) (run, bool) {
@@ -118,7 +122,7 @@ func New[R metav1.Object, C Runs](
 		return run{object, at, own}, true
 	}
 	clientOf := func(namespace string) Runs { return client(namespace) }
-	return &Sweeper{client: clientOf, list: list, read: read, opts: opts}, nil
+	return &Sweeper{client: clientOf, list: list, read: read, server: server, opts: opts}, nil
 }
 
 func (s *Sweeper) made() bool { return s != nil && s.client != nil }

@@ -31,7 +31,7 @@ import (
 
 // The types of client-go satisfy the interfaces.
 var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer, finished func(*batchv1.Job) (time.Time, *int32)) (*expire.Sweeper, error) {
-	return expire.New(c.Jobs, i.GetStore().List, finished, expire.Options{})
+	return expire.New(c.Jobs, i.GetStore().List, finished, new(expire.ServerTime), expire.Options{})
 }
 
 // run is an object that owns a Job.
@@ -109,7 +109,7 @@ func (c *cluster) Delete(_ context.Context, name string, opts metav1.DeleteOptio
 func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper {
 	t.Helper()
 	opts.TTL = time.Hour
-	s, err := expire.New(c.runs, c.list, finished, opts)
+	s, err := expire.New(c.runs, c.list, finished, answeredAt(start), opts)
 	require.NoError(t, err)
 	return s
 }
@@ -255,7 +255,7 @@ func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 		time.Sleep(time.Until(start))
 		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute))
 		looks := 0
-		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, expire.Options{TTL: time.Hour})
+		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, answeredAt(start), expire.Options{TTL: time.Hour})
 		require.NoError(t, err)
 		sweep := func(after time.Duration, wantLooks int, reason string) {
 			t.Helper()
@@ -300,7 +300,7 @@ func TestOnAdd_DuringASweepCounts(t *testing.T) {
 		}
 		return store
 	}
-	s, err := expire.New(c.runs, list, finished, expire.Options{TTL: time.Hour})
+	s, err := expire.New(c.runs, list, finished, answeredAt(time.Now()), expire.Options{TTL: time.Hour})
 	require.NoError(t, err)
 	for _, want := range []int{0, 1} {
 		deleted, err := s.Sweep(t.Context(), time.Now())
@@ -353,10 +353,11 @@ func TestStartLogs(t *testing.T) {
 }
 
 func TestNew_ReportsAllBadInput(t *testing.T) {
-	_, err := expire.New[*run, *cluster](nil, nil, nil, expire.Options{TTL: 30 * time.Second, Interval: -1, MaxPerSweep: -1})
+	_, err := expire.New[*run, *cluster](nil, nil, nil, nil, expire.Options{TTL: 30 * time.Second, Interval: -1, MaxPerSweep: -1})
 	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
 jobgc/expire: new: list is nil; want the List of a store
 jobgc/expire: new: finished is nil; want a function that returns when a run finished
+jobgc/expire: new: server is nil; want a ServerTime whose Wrap the rest.Config of the client has
 jobgc/expire: new: Options.TTL: 30s is not accepted; want 0 to keep, or at least 1m0s
 jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
 jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
@@ -374,7 +375,8 @@ func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
 // Two runs have finished; the retention is one hour.
 func ExampleSweeper_Sweep() {
 	cluster := newCluster(ran("two-hours-ago", 2*time.Hour), ran("just-now", time.Second)) // clientset and informer
-	sweeper, err := expire.New(cluster.runs, cluster.list, finished, expire.Options{TTL: time.Hour})
+	server := answeredAt(start)                                                            // its Wrap is in the rest.Config
+	sweeper, err := expire.New(cluster.runs, cluster.list, finished, server, expire.Options{TTL: time.Hour})
 	if err != nil {
 		fmt.Println(err)
 		return

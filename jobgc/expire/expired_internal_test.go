@@ -72,7 +72,7 @@ func TestExpired(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.keep.Retain = cmp.Or(tc.keep.Retain, usualRetain)
+			tc.keep.Retain = cmp.Or(tc.keep.Retain, DefaultRetain)
 			in, ever := run{tc.run, tc.finished, tc.own}.expiresIn(tc.keep, now)
 			assert.Equal(t, tc.want, ever && in <= 0, tc.reason)
 			if !tc.want {

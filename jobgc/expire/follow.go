@@ -34,7 +34,7 @@ func (s *Sweeper) OnDelete(any) {}
 // expect keeps the time at which a run is due, if it is the first one. The
 // caller holds mu.
 func (s *Sweeper) expect(in time.Duration, now time.Time) {
-	due := now.Round(0).Add(max(in, 0)) // of the wall clock, as the finish of a run is
+	due := now.Round(0).Add(in) // of the wall clock, as the finish of a run is
 	if s.next.IsZero() || due.Before(s.next) {
 		s.next = due
 	}

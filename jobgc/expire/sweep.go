@@ -6,6 +6,7 @@ package expire
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,14 +21,23 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/internal/sweep"
 )
 
-// Sweep deletes the runs that have expired by now, the most overdue first. A
-// run that an earlier sweep failed to delete goes behind the others. A run that
-// has changed or is gone since it was read is not an error. The error names the
-// first few runs that could not be deleted. If ctx ends, Sweep stops and
-// returns its error.
+// Sweep deletes the runs that have expired by now and by the API server's time,
+// the most overdue first. Before the first answer of the API server it deletes
+// nothing, and returns an error. A run that an earlier sweep failed to delete
+// goes behind the others. A run that has changed or is gone since it was read
+// is not an error. The error names the first few runs that could not be
+// deleted. If ctx ends, Sweep stops and returns its error.
 func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
 	if !s.made() {
 		return 0, errNotMade()
+	}
+	served, ok := s.server.now()
+	if !ok {
+		return 0, errors.New("jobgc/expire: no answer of the API server with a Date was seen; give the " +
+			"rest.Config of the informer's client the Wrap of the ServerTime")
+	}
+	if served.Before(now) {
+		now = served // the clock of this machine is ahead, or the answer is a second old
 	}
 	if !s.begin(now) {
 		return 0, nil

@@ -21,7 +21,7 @@ func TestSweep_WithoutAClientIsAnError(t *testing.T) {
 		"Pointer": func(string) expire.Runs { return (*cluster)(nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := expire.New(client, func() []any { return c.store }, finished, expire.Options{TTL: time.Hour})
+			s, err := expire.New(client, func() []any { return c.store }, finished, answeredAt(start), expire.Options{TTL: time.Hour})
 			require.NoError(t, err)
 			deleted, err := s.Sweep(t.Context(), start)
 			require.EqualError(t, err, `jobgc/expire: ns/a: the client of namespace "ns" is nil; return a client that can delete runs`)
@@ -37,7 +37,7 @@ func TestSweep_StopsWhenItsContextEnds(t *testing.T) {
 		cancel()
 		return nil
 	}
-	s, err := expire.New(func(string) *cluster { return c }, func() []any { return c.store }, finished, expire.Options{TTL: time.Hour})
+	s, err := expire.New(func(string) *cluster { return c }, func() []any { return c.store }, finished, answeredAt(start), expire.Options{TTL: time.Hour})
 	require.NoError(t, err)
 	deleted, err := s.Sweep(ctx, start)
 	require.ErrorIs(t, err, context.Canceled)

@@ -29,6 +29,7 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/client"
+	"github.com/proompteng/controllerkit/jobgc/expire"
 	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -91,6 +92,7 @@ type Controller struct {
 	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded
 	announcing sync.Map // when the failure of a run was reported, by its uid
 	outage     outage
+	serverTime expire.ServerTime
 	lateEvent  atomic.Pointer[time.Time] // when a worker waited for an Event in vain
 
 	started sync.WaitGroup // by Start: the informers, and the check of the lists
@@ -147,6 +149,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	config = rest.CopyConfig(config)
 	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
 	config.Wrap(sendOnce)
+	config.Wrap(c.serverTime.Wrap)
 	config.Wrap(kube.Transport(m))
 	// A separate rate limiter: Events and reconciles never wait for each other.
 	forEvents, err := kubernetes.NewForConfig(config)

@@ -71,7 +71,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 	}
 	// The search for runs past their retention sends no request.
 	retention := expire.Options{TTL: c.options.Retention.RunTTL, Interval: 10 * time.Second}
-	s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, retention)
+	s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, &c.serverTime, retention)
 	if err != nil {
 		return nil, err
 	}

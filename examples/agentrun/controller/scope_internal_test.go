@@ -75,7 +75,9 @@ func (w *watches) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		_ = stream.Close()
 	}()
-	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: body, Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: body, Header: http.Header{
+		"Content-Type": {"application/json"}, "Date": {time.Now().UTC().Format(http.TimeFormat)},
+	}}, nil
 }
 
 // following is a controller that works, with one run and its Job in its caches.
@@ -178,7 +180,9 @@ func (o oneNamespace) RoundTrip(r *http.Request) (*http.Response, error) {
 		return o.watches.RoundTrip(r)
 	}
 	const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
-	return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{
+		"Content-Type": {"application/json"}, "Date": {time.Now().UTC().Format(http.TimeFormat)},
+	}}, nil
 }
 
 // TestANamespaceThatCannotBeRead_DelaysNoOther: also not at the start.

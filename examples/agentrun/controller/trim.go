@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc/expire"
 )
 
 // jobgcPrefix begins the annotations of package jobgc.
@@ -45,7 +46,8 @@ func trimRun(run *v1alpha1.AgentRun) {
 		return
 	}
 	run.Labels = nil
-	run.Annotations = nil
+	// Package expire reads this annotation.
+	maps.DeleteFunc(run.Annotations, func(name, _ string) bool { return name != expire.DefaultRetain })
 	run.Spec = v1alpha1.AgentRunSpec{
 		SecretRef:                  run.Spec.SecretRef,
 		Suspend:                    run.Spec.Suspend,

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/expire"
 )
 
 // enlarge gives a run 900 KiB, as much as the API server accepts.
@@ -67,6 +69,39 @@ func TestCaches_HoldLittleOfALargeRun(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExpire_KeepsARetainedRun: the annotation must pass the transform of the
+// informer whose store the Sweeper reads.
+func TestExpire_KeepsARetainedRun(t *testing.T) {
+	for keeps, annotations := range map[bool]map[string]string{
+		true:  {expire.DefaultRetain: "true", "note": "x"},
+		false: {"note": "x"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			run, job := newStarted("nightly", nil)
+			run.Annotations = annotations
+			setPhase(run, v1alpha1.Failed, reasonJobFailed, "", time.Now())
+			run.Status.FinishedAt = new(metav1.NewTime(time.Now().Add(-40 * 24 * time.Hour)))
+			c, _, _ := followingOf(t, run, job)
+			deleted := 0
+			sweeper, err := expire.New(func(string) expire.Runs {
+				return deleting(func() { deleted++ })
+			}, c.scopes[0].runs.GetStore().List, finished, &c.serverTime, expire.Options{TTL: 30 * 24 * time.Hour})
+			require.NoError(t, err)
+			_, err = sweeper.Sweep(t.Context(), time.Now())
+			require.NoError(t, err)
+			assert.Equal(t, keeps, deleted == 0)
+		})
+	}
+}
+
+// deleting is a client of runs that counts deletions.
+type deleting func()
+
+func (d deleting) Delete(context.Context, string, metav1.DeleteOptions) error {
+	d()
+	return nil
 }
 
 // TestSmall_KeepsWhatIsRead: the cache of a usual run is complete until its Job
