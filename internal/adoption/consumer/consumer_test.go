@@ -24,6 +24,8 @@ import (
 // module that v1.40 does not need, but real projects keep older versions.
 type budget struct{ requires, sums, compiles int }
 
+// Before go mod tidy it builds: README's first command gets all that the
+// package needs.
 func TestAFreshModuleTakesOnePackage(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
@@ -39,13 +41,12 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := modulePath + "/" + name
-			write(t, filepath.Join(dir, "main.go"), "package main\n\nimport _ \""+path+"\"\n\nfunc main() {}\n")
 			run(t, dir, env, "go", "mod", "init", "example.com/consumer")
-			run(t, dir, env, "go", "get", path+"@"+r.version)
+			run(t, dir, env, "go", "get", firstGet(t, name))
+			write(t, filepath.Join(dir, "main.go"), program(modulePath+"/"+name))
 			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
 			run(t, dir, env, "go", "mod", "tidy")
-			run(t, dir, append(env, "GOFLAGS=-mod=readonly"), "go", "build", "-o", os.DevNull, ".")
+			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
 
 			const module = `{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}`
 			modules := map[string]bool{}
@@ -66,6 +67,37 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 	}
 }
 
+// TestGet_MetricsBuildInAProjectOnClientGo: such a project has the modules of
+// metrics/kube already, but not those of metrics.
+func TestGet_MetricsBuildInAProjectOnClientGo(t *testing.T) {
+	r := publish(t)
+	env := r.env(t)
+	const clientGo = "k8s.io/client-go/kubernetes"
+	for _, version := range []string{"v0.34.0", "v0.37.2"} {
+		dir := t.TempDir()
+		run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+		write(t, filepath.Join(dir, "main.go"), program(clientGo))
+		run(t, dir, env, "go", "get", clientGo+"@"+version)
+		run(t, dir, env, "go", "mod", "tidy")
+		run(t, dir, env, "go", "get", firstGet(t, "metrics"))
+		write(t, filepath.Join(dir, "main.go"), program(clientGo, modulePath+"/metrics"))
+		run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+	}
+}
+
+// firstGet returns the argument of README's go get, for another package.
+func firstGet(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^go get (\S+)`).FindStringSubmatch(read(t, "../../..", "README.md"))
+	require.NotNil(t, found, "README has a go get")
+	return strings.Replace(found[1], "/status@", "/"+name+"@", 1)
+}
+
+// program returns a main package that imports the packages.
+func program(paths ...string) string {
+	return "package main\n\n" + blank(paths) + "\nfunc main() {}\n"
+}
+
 // TestTheZipHoldsTheRootModuleOnly: a nested module in the zip would have the
 // wrong path.
 func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
@@ -84,8 +116,9 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 }
 
 // TestRelease_CommandsOfThePagesWork runs the first commands of README, which
-// name the version latest, and the ones of the release checklist that try a
-// published version. hello must print what its README shows.
+// name the version latest, the ones of the release checklist that try a
+// published version, and those of the release notes. hello must print what its
+// README shows, and a program that imports the package builds.
 func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 	r := publish(t)
 	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../../../examples/hello", "README.md"))
@@ -93,6 +126,7 @@ func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 	for page, commands := range map[string]string{
 		"README.md":                "(?s)```sh\n(go get .*?@latest.*?)```",
 		"internal/docs/release.md": "(?s)Try it in an empty folder.*?```sh\n(.*?)```",
+		"internal/docs/releases/" + r.version + ".md": "(?s)## Try it\n\n```sh\n(.*?)```",
 	} {
 		block := regexp.MustCompile(commands).FindStringSubmatch(read(t, "../../..", page))
 		require.NotNil(t, block, "%s tries a version", page)
@@ -103,7 +137,10 @@ func TestRelease_CommandsOfThePagesWork(t *testing.T) {
 		mods, err := filepath.Glob(filepath.Join(tmp, "*", "go.mod")) // the checklist makes a folder
 		require.NoError(t, err)
 		mods = append(mods, filepath.Join(dir, "go.mod"))
-		assert.Contains(t, read(t, filepath.Dir(mods[0]), "go.mod"), modulePath+" "+r.version, page)
+		dir = filepath.Dir(mods[0])
+		assert.Contains(t, read(t, dir, "go.mod"), modulePath+" "+r.version, page)
+		write(t, filepath.Join(dir, "main.go"), program(modulePath+"/status"))
+		run(t, dir, r.env(t), "go", "build", "-o", os.DevNull, ".")
 	}
 }
 

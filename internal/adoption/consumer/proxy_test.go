@@ -104,15 +104,18 @@ func forget(t *testing.T, cache, version string) {
 	}
 }
 
-// env is a user's environment without a workspace. The folder comes before the
-// machine's own proxies. The checksum database does not have a commit that was
-// never published.
+// env is the environment of a user who changed none of the go command's
+// settings and has no workspace. The folder comes before the machine's own
+// proxies. The checksum database does not have a commit that was never
+// published.
 func (r release) env(t *testing.T) []string {
 	t.Helper()
-	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
-	// Without goindex=0 go reads its index of the version that an earlier commit
-	// published under the same number.
-	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOWORK=off", "GODEBUG=goindex=0")
+	of := strings.Split(string(run(t, ".", nil, "go", "env", "GOPROXY", "GOSUMDB")), "\n")
+	return append(os.Environ(), "GOENV=off", "GOFLAGS=", "GOWORK=off",
+		"GOPROXY="+r.url+","+of[0], "GOSUMDB="+of[1], "GONOSUMDB="+modulePath,
+		// Without goindex=0 go reads its index of the version that an earlier
+		// commit published under the same number.
+		"GODEBUG=goindex=0")
 }
 
 func git(t *testing.T, dir string, args ...string) string {

@@ -72,14 +72,17 @@ func TestGet_NeedsNoClientGoForAPITypes(t *testing.T) {
 func (a adopter) take(t *testing.T, r release, paths []string) (raised []string) {
 	t.Helper()
 	dir, env := t.TempDir(), r.env(t)
-	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank(a.imports)+"\nfunc main() {}\n")
+	write(t, filepath.Join(dir, "main.go"), program(a.imports...))
 	run(t, dir, env, "go", "mod", "init", "example.com/consumer")
 	run(t, dir, env, "go", append([]string{"get"}, a.gets...)...)
 	run(t, dir, env, "go", "mod", "tidy")
 	before := versions(read(t, dir, "go.mod"))
+	get := []string{"get"}
+	for _, path := range paths {
+		get = append(get, path+"@"+r.version)
+	}
+	run(t, dir, env, "go", get...)
 	write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(paths))
-	run(t, dir, env, "go", "get", modulePath+"@"+r.version)
-	run(t, dir, env, "go", "mod", "tidy")
 	after := versions(read(t, dir, "go.mod"))
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		if after[path] != before[path] {
