@@ -24,19 +24,20 @@ import (
 
 const runbooks = "examples/operate/runbooks/"
 
-// TestRunbooksOfTheAlerts: each alert links to a page that exists, and each
-// page belongs to an alert.
+// TestRunbooksOfTheAlerts: each alert links to a page of the newest release,
+// which exists, and each page belongs to an alert. A page of main may describe
+// another version than the one that runs.
 //
 //req:shows O4
 func TestRunbooksOfTheAlerts(t *testing.T) {
 	pack, err := manifest.New(manifest.Target{Name: "agentrun"})
 	require.NoError(t, err)
-	const base = "https://" + module + "/blob/main/"
+	base := "https://" + module + "/blob/" + newestRelease(t) + "/"
 	table := "| alert | severity | fires after | meaning |\n|---|---|---|---|\n"
 	var names []string
 	for _, a := range pack.Alerts() {
 		path, ok := strings.CutPrefix(a.RunbookURL, base)
-		require.True(t, ok, "the alert %s links to %s; link to a page of this repository", a.Name, a.RunbookURL)
+		require.True(t, ok, "the alert %s links to %s; link to a page below %s, as step 2 of internal/docs/release.md does", a.Name, a.RunbookURL, base)
 		require.Equal(t, runbooks+a.Name+".md", path, "the alert %s: name the page after the alert, and correct pages in metrics/manifest", a.Name)
 		page := runbook(t, a.Name+".md", a.Name)
 		for _, metric := range regexp.MustCompile(`controller_\w+|\bup\b`).FindAllString(a.Expr, -1) {
@@ -82,6 +83,39 @@ func TestRunbooksOfTheReasons(t *testing.T) {
 	require.NotEmpty(t, names, "events/reasons.go has no reason that this test finds")
 	assert.ElementsMatch(t, names, pagesIn(t, runbooks+"reasons"), "each reason has one page in %sreasons; write or delete a page", runbooks)
 	generated(t, runbooks+"README.md", "<!-- reasons -->\n", table)
+}
+
+// TestRunbookOfLostEvents: the page lists the causes of package events as its
+// code describes them, and says what to do about each.
+func TestRunbookOfLostEvents(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "events", "stats.go"), nil, parser.ParseComments)
+	require.NoError(t, err)
+	const name = runbooks + "ControllerEventsDropped.md"
+	_, mitigation, found := strings.Cut(read(t, name), "\n## Mitigation\n")
+	require.True(t, found)
+	table := "\n| cause | lost because |\n|---|---|\n"
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Lost") {
+			return true
+		}
+		cause, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		require.NoError(t, err)
+		_, because, _ := strings.Cut(strings.Join(strings.Fields(spec.Doc.Text()), " "), ": ")
+		table += fmt.Sprintf("| `%s` | %s |\n", cause, because)
+		assert.Contains(t, mitigation, "`"+cause+"`", "%s: say in Mitigation what to do", name)
+		return true
+	})
+	assert.Greater(t, strings.Count(table, "\n"), 5, "events/stats.go has causes that this test finds")
+	generated(t, name, "<!-- causes -->\n", table+"\n")
+}
+
+// TestRunbooks_SortEventsByKubectl: an Event of events.k8s.io has no
+// lastTimestamp. kubectl events knows where each group has its times.
+func TestRunbooks_SortEventsByKubectl(t *testing.T) {
+	for name, body := range tracked(t, "*.md") {
+		assert.NotContains(t, string(body), "--sort-by=.lastTimestamp", "%s: use kubectl events, which sorts by itself", name)
+	}
 }
 
 // TestRunbookOfTheSwitches: every flag and variable of the example, and every

@@ -5,7 +5,10 @@ package repotest_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,4 +45,45 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 	for _, v := range regexp.MustCompile(`v[01]\.\d+`).FindAllString(want, -1) {
 		assert.Contains(t, string(files["README.md"]), v, "README.md: add the version to the section Versions")
 	}
+}
+
+// newestRelease returns the highest version that has release notes.
+func newestRelease(t *testing.T) string {
+	t.Helper()
+	notes, err := filepath.Glob(filepath.Join(root, "internal", "docs", "releases", "v*.md"))
+	require.NoError(t, err)
+	var newest [3]int
+	for _, name := range notes {
+		var v [3]int
+		_, err := fmt.Sscanf(filepath.Base(name), "v%d.%d.%d.md", &v[0], &v[1], &v[2])
+		require.NoError(t, err, "%s: name release notes as in v0.1.0.md", name)
+		if slices.Compare(v[:], newest[:]) > 0 {
+			newest = v
+		}
+	}
+	require.NotEmpty(t, notes, "internal/docs/releases has no release notes")
+	return fmt.Sprintf("v%d.%d.%d", newest[0], newest[1], newest[2])
+}
+
+// TestFigures_AreThoseOfTheCitedPage: each number of a paragraph that cites
+// measurements is in them. Versions, code and links are not numbers of it.
+func TestFigures_AreThoseOfTheCitedPage(t *testing.T) {
+	cited := 0
+	link := regexp.MustCompile(`\]\([^)]*?(internal/docs/scale|internal/bench/RESULTS)\.md[^)]*\)`)
+	other := regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|\\bv\\d[\\d.]*")
+	number := regexp.MustCompile(`\d+(?:[,.]\d+)*`)
+	for name, body := range tracked(t, "examples/*.md") {
+		for paragraph := range strings.SplitSeq(strings.ReplaceAll(string(body), "\n- ", "\n\n- "), "\n\n") {
+			m := link.FindStringSubmatch(paragraph)
+			if m == nil {
+				continue
+			}
+			cited++
+			measured := number.FindAllString(read(t, m[1]+".md"), -1)
+			for _, n := range number.FindAllString(other.ReplaceAllString(paragraph, ""), -1) {
+				assert.True(t, slices.Contains(measured, n), "%s: %s.md has no %s; correct the figure, or leave it out:\n%s", name, m[1], n, paragraph)
+			}
+		}
+	}
+	assert.Greater(t, cited, 3, "this test no longer finds the citations; fix its pattern")
 }

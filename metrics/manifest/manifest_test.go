@@ -137,7 +137,7 @@ func TestAlertsTellWhatToDo(t *testing.T) {
 		assert.Regexp(t, `\.$`, a.Summary, a.Name)
 		assert.Regexp(t, `\.$`, a.Description, a.Name)
 		assert.Less(t, len(a.Summary), len(a.Description), a.Name)
-		assert.Equal(t, "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/"+a.Name+".md", a.RunbookURL)
+		assert.Equal(t, "https://github.com/proompteng/controllerkit/blob/v0.1.0/examples/operate/runbooks/"+a.Name+".md", a.RunbookURL)
 		assert.GreaterOrEqual(t, a.For.Seconds(), 0., a.Name)
 	}
 	assert.GreaterOrEqual(t, len(names), 8)

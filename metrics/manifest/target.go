@@ -70,7 +70,7 @@ type Target struct {
 	// RunbookURL is where the runbooks are: http or https, without credentials.
 	// {alert} in it is replaced by the alert's name. Without it the name is
 	// appended as the last element of the path. Zero means the pages of this
-	// library.
+	// library, of its newest release.
 	RunbookURL string
 	// Edit, if set, is called once for each alert, in their order. It may
 	// change the alert's severity, labels, threshold and duration, or leave it
@@ -120,8 +120,9 @@ type Access struct {
 // holds the names, never the secret value.
 type SecretKey struct{ Name, Key string }
 
-// pages are the runbooks of this library.
-const pages = "https://github.com/proompteng/controllerkit/blob/main/" +
+// pages are the runbooks of the newest release. Those of main may describe
+// other alerts than the ones that run.
+const pages = "https://github.com/proompteng/controllerkit/blob/v0.1.0/" +
 	"examples/operate/runbooks/" + alertPlace + ".md"
 
 // alertPlace is the placeholder for the name of an alert.
