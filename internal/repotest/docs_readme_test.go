@@ -6,6 +6,7 @@ package repotest_test
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -131,6 +132,24 @@ func TestReadme_IsShort(t *testing.T) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(target.ReplaceAllString(l, "]")), 100, "README.md:%d: wrap the line at 100 columns, without the targets of links", n+1)
 		}
 	}
+}
+
+// TestReadme_SaysWhatToClone: the go command refuses to run a program of a
+// module that has a replace directive, unless it is in a clone.
+func TestReadme_SaysWhatToClone(t *testing.T) {
+	found := regexp.MustCompile(`Clone the repository to run ([^.:]*): each has`).FindStringSubmatch(strings.ReplaceAll(read(t, "README.md"), "\n", " "))
+	require.NotNil(t, found, "README.md: write \"Clone the repository to run `examples/...`: each has a `replace`.\"")
+	named := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(found[1], -1)
+	var clones, modules []string
+	for _, m := range named {
+		clones = append(clones, m[1])
+	}
+	for name, body := range tracked(t, "examples/*/go.mod") {
+		if regexp.MustCompile(`(?m)^replace `).Match(body) {
+			modules = append(modules, path.Dir(name))
+		}
+	}
+	assert.ElementsMatch(t, modules, clones, "README.md: name the modules of examples that have a replace directive")
 }
 
 // unindented drops the indentation, so that a function's body matches a block
