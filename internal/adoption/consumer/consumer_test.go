@@ -72,7 +72,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 func TestGet_MetricsBuildInAProjectOnClientGo(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
-	const clientGo = "k8s.io/client-go/kubernetes"
+	const clientGo = "k8s.io/client-go/util/workqueue"
 	for _, version := range []string{"v0.34.0", "v0.37.2"} {
 		dir := t.TempDir()
 		run(t, dir, env, "go", "mod", "init", "example.com/consumer")
