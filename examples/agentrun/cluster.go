@@ -13,6 +13,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 )
 
 // config finds the cluster and the namespace as kubectl does, or the cluster of
@@ -46,6 +49,7 @@ func (o *options) config() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("the cluster in %s: %w", from, err)
 	}
 	config.UserAgent = "agentrun/" + version()
+	config.WarningHandlerWithContext = controller.Warnings(redact.Text)
 	config.QPS = float32(o.qps)
 	config.Burst = o.burst
 	namespace := o.leaseNamespace

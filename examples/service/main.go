@@ -53,16 +53,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cs, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	// A separate limiter: client-go's default of 5 requests a second delays Events.
-	forEvents := rest.CopyConfig(config)
-	forEvents.RateLimiter = nil
-	forEvents.QPS = 20
-	forEvents.Burst = 100
-	eventsClient, err := kubernetes.NewForConfig(forEvents)
+	cs, eventsClient, err := newClients(config)
 	if err != nil {
 		return err
 	}
@@ -71,6 +62,24 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	return serve(ctx, cs, eventsClient, l, log)
+}
+
+// newClients returns a client for Jobs and one for Events. Neither logs a
+// warning of the API server with a credential.
+func newClients(config *rest.Config) (cs, eventsClient kubernetes.Interface, err error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = maskedWarnings{rest.WarningLogger{}}
+	cs, err = kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A separate limiter: client-go's default of 5 requests a second delays Events.
+	forEvents := rest.CopyConfig(config)
+	forEvents.RateLimiter = nil
+	forEvents.QPS = 20
+	forEvents.Burst = 100
+	eventsClient, err = kubernetes.NewForConfig(forEvents)
+	return cs, eventsClient, err
 }
 
 // serve is the service. Only the lines about the reporter are new.

@@ -56,24 +56,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	config.Wrap(kube.Transport(m))
-	dyn, err := dynamic.NewForConfig(config)
+	clients, err := newClients(config)
 	if err != nil {
 		return err
 	}
-	cs, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	// A separate limiter: client-go's default of 5 requests a second delays Events.
-	forEvents := rest.CopyConfig(config)
-	forEvents.RateLimiter = nil
-	forEvents.QPS = 20
-	forEvents.Burst = 100
-	eventsClient, err := kubernetes.NewForConfig(forEvents)
-	if err != nil {
-		return err
-	}
-	c, err := backup.New(dyn, cs, eventsClient, m) //nolint:contextcheck // a queue has no context
+	c, err := backup.New(clients.dynamic, clients.cluster, clients.events, m) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}
@@ -92,6 +79,35 @@ func run(ctx context.Context) error {
 	err = c.Start(ctx)
 	wg.Wait()
 	return errors.Join(err, served)
+}
+
+// clients are those of the controller.
+type clients struct {
+	dynamic dynamic.Interface
+	cluster kubernetes.Interface
+	events  kubernetes.Interface
+}
+
+// newClients returns clients that log no warning of the API server with a
+// credential.
+func newClients(config *rest.Config) (c clients, err error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = maskedWarnings{rest.WarningLogger{}}
+	c.dynamic, err = dynamic.NewForConfig(config)
+	if err != nil {
+		return clients{}, err
+	}
+	c.cluster, err = kubernetes.NewForConfig(config)
+	if err != nil {
+		return clients{}, err
+	}
+	// A separate limiter: client-go's default of 5 requests a second delays Events.
+	forEvents := rest.CopyConfig(config)
+	forEvents.RateLimiter = nil
+	forEvents.QPS = 20
+	forEvents.Burst = 100
+	c.events, err = kubernetes.NewForConfig(forEvents)
+	return c, err
 }
 
 // serve answers /metrics, /healthz (the process lives) and /readyz (it has read

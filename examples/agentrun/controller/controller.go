@@ -148,6 +148,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.outage.single = len(o.Namespaces) == 1
 	config = rest.CopyConfig(config)
 	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
+	config.WarningHandlerWithContext = Warnings(c.mask)
 	config.Wrap(sendOnce)
 	config.Wrap(c.serverTime.Wrap)
 	config.Wrap(kube.Transport(m))

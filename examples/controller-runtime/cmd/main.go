@@ -24,6 +24,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -74,6 +75,8 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	}
 	options.Metrics.ExtraHandlers = map[string]http.Handler{"/metrics/all": endpoint} // +manager
 	config.Wrap(kube.Transport(m))                                                    // +metrics/kube
+	logged := log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})          // +events/redact
+	config.WarningHandlerWithContext = maskedWarnings{logged}                         // +events/redact
 
 	// With controller-runtime v0.25, add the next line. A cached read then waits
 	// for this client's earlier writes, so that no reconcile starts from a copy
