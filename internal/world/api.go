@@ -20,6 +20,7 @@ type API struct {
 	life     []entry // of the process, from its start
 	at       int     // the entry that is played
 	caches   []*Object
+	unseen   []Change
 	read     []uint64 // what the call has read from the caches, as hashes
 	versions []*Object
 	pending  *pending
@@ -38,6 +39,7 @@ type pending struct {
 type entry struct {
 	now     time.Time
 	caches  []*Object // what the caches showed then
+	unseen  []Change  // and what they did not show yet
 	request string    // empty: a call began
 	answer  Answer
 }
@@ -60,6 +62,7 @@ func (a *API) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 	time.Sleep(time.Until(next.now))
 	a.caches = next.caches
+	a.unseen = next.unseen
 	deadline, ok := ctx.Deadline()
 	if ok && !deadline.After(time.Now()) {
 		<-ctx.Done()
@@ -89,6 +92,19 @@ func (a *API) CachedList(resource string) []*Object {
 	}
 	a.versions = append(a.versions, list...)
 	return list
+}
+
+// IsUnseen reports whether the cache does not show this version of an object
+// yet, nor a later one.
+func (a *API) IsUnseen(o *Object) bool {
+	for _, c := range a.unseen {
+		if c.After != nil && c.After.UID == o.UID && c.After.version >= o.version {
+			a.saw(1)
+			return true
+		}
+	}
+	a.saw(0)
+	return false
 }
 
 func (a *API) saw(content uint64) { a.read = append(a.read, content) }

@@ -37,6 +37,7 @@ func hashState[F comparable](seed maphash.Seed, s *state[F]) uint64 {
 	}
 	for _, r := range s.late {
 		h.text(r.by + r.String())
+		h.number(uint64(r.until.Unix()))
 	}
 	return h.Sum64()
 }

@@ -79,7 +79,8 @@ type Write struct {
 type Budgets struct {
 	Crashes  int // a process is killed: between two calls, before a request, or after it was executed
 	Stale    int // a process starts with the caches of the one before
-	Faults   int // a request fails, or its answer is lost, or it is executed later
+	Faults   int // a request fails, or its answer is lost
+	Late     int // a write is executed within a minute after its client got an error
 	Pauses   int // a process gets an answer after other things have happened
 	Switches int // a replica acts while another one is in a call
 	Acts     int // a rude actor writes
@@ -93,7 +94,8 @@ func (b Budgets) String() string {
 		count int
 		name  string
 	}{
-		{b.Crashes, "crashes"}, {b.Stale, "stale starts"}, {b.Faults, "faults"}, {b.Pauses, "pauses"},
+		{b.Crashes, "crashes"}, {b.Stale, "stale starts"}, {b.Faults, "faults"},
+		{b.Late, "late writes"}, {b.Pauses, "pauses"},
 		{b.Switches, "switches"}, {b.Acts, "acts"}, {b.Waits, "waits"},
 	} {
 		if one.count > 0 {

@@ -46,6 +46,7 @@ func replay(t *testing.T, begin func(*API) Process, life []entry) (o outcome) {
 			began := life[api.at]
 			time.Sleep(time.Until(began.now))
 			api.caches = began.caches
+			api.unseen = began.unseen
 			api.read = nil
 			api.versions = nil
 			ended := make(chan struct{})

@@ -18,11 +18,13 @@ type state[F comparable] struct {
 	active    int // the replica that has acted last
 }
 
-// late is a request that the API server executes after its client gave up.
+// late is a request that the API server executes after its client gave up, or
+// never.
 type late struct {
 	Request
 
-	by string
+	by    string
+	until time.Time
 }
 
 // process is a replica.
@@ -126,6 +128,9 @@ func (m Model[F]) nextTime(s *state[F], isCalm bool) time.Time {
 		} else {
 			add(p.pending.deadline)
 		}
+	}
+	for _, l := range s.late {
+		add(l.until.Add(time.Nanosecond))
 	}
 	for _, a := range m.Actors {
 		if !isCalm || !a.IsRude {

@@ -12,8 +12,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// backoff is the time after which a call that failed is repeated.
-const backoff = time.Second
+const (
+	// backoff is the time after which a call that failed is repeated.
+	backoff = time.Second
+
+	// longest is how long the API server may work on a request: the default of
+	// its flag --request-timeout.
+	longest = time.Minute
+)
 
 var errLost = errors.New("read tcp 127.0.0.1:6443: connection reset by peer")
 
@@ -84,6 +90,7 @@ func (r *run[F]) process(s *state[F], i int, yield yield[F]) {
 	case p.pending != nil:
 		r.send(s, i, yield)
 		r.fail(s, i, yield)
+		r.delay(s, i, yield)
 		r.crash(s, i, yield)
 	default:
 		if p.isDue(s.store.Now) {
@@ -142,7 +149,7 @@ func (r *run[F]) call(s *state[F], i int, yield yield[F]) {
 	p.isDirty = false
 	p.wake = time.Time{}
 	p.began = len(p.life)
-	p.add(entry{now: s.store.Now, caches: p.caches})
+	p.add(entry{now: s.store.Now, caches: p.caches, unseen: p.unseen})
 	r.play(after, i)
 	yield("a call begins", after)
 }
@@ -201,7 +208,9 @@ func (r *run[F]) answer(s *state[F], i int, yield yield[F]) {
 // arrive gives a process the answer to its request. It changes after.
 func (r *run[F]) arrive(after *state[F], i int, a Answer, step string, yield yield[F]) {
 	p := &after.processes[i]
-	p.add(entry{now: after.store.Now, caches: p.caches, request: p.pending.String(), answer: a})
+	p.add(entry{
+		now: after.store.Now, caches: p.caches, unseen: p.unseen, request: p.pending.String(), answer: a,
+	})
 	p.sent = nil
 	r.play(after, i)
 	if a.Err != nil {
@@ -227,9 +236,17 @@ func (r *run[F]) fail(s *state[F], i int, yield yield[F]) {
 	lost.left.Faults--
 	r.execute(lost, replica(i), p.pending.Request)
 	r.arrive(lost, i, Answer{Err: errLost}, "executed: "+p.pending.String(), yield)
+}
+
+// delay lets the API server execute a request after its client got an error.
+func (r *run[F]) delay(s *state[F], i int, yield yield[F]) {
+	p := s.processes[i]
+	if s.left.Late == 0 || p.pending.isRead() || p.isExpired(s.store.Now) {
+		return
+	}
 	delayed := s.clone()
-	delayed.left.Faults--
-	delayed.late = append(delayed.late, late{p.pending.Request, replica(i)})
+	delayed.left.Late--
+	delayed.late = append(delayed.late, late{p.pending.Request, replica(i), s.store.Now.Add(longest)})
 	r.arrive(delayed, i, Answer{Err: errLost}, "executed later: "+p.pending.String(), yield)
 }
 
@@ -265,5 +282,6 @@ func (r *run[F]) wait(after *state[F], isCalm bool, yield yield[F]) {
 	}
 	step := fmt.Sprintf("%s pass", next.Sub(after.store.Now))
 	after.store.Now = next
+	after.late = slices.DeleteFunc(after.late, func(l late) bool { return l.until.Before(next) })
 	yield(step, after)
 }

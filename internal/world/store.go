@@ -184,7 +184,7 @@ func (s *Store) create(r Request, old *Object) (Change, error) {
 	u := unstructured.Unstructured{Object: fields}
 	u.SetNamespace(r.Namespace)
 	u.SetName(r.Name)
-	u.SetUID(types.UID("uid-" + strconv.Itoa(s.uids)))
+	u.SetUID(types.UID(fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.uids)))
 	u.SetGeneration(1)
 	u.SetCreationTimestamp(metav1.NewTime(s.Now))
 	u.SetDeletionTimestamp(nil)

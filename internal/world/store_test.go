@@ -19,7 +19,7 @@ import (
 
 var work = world.Key{Resource: world.JobResource, Namespace: "default", Name: "work"}
 
-// cluster is a store with one Job, whose uid is uid-1 and whose version is 1.
+// cluster is a store with one Job, whose version is 1.
 func cluster(t *testing.T, job string) *world.Store {
 	t.Helper()
 	s := &world.Store{Now: world.Began(), HasStatus: map[string]bool{world.JobResource: true}}

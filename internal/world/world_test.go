@@ -102,11 +102,11 @@ func has(t *testing.T, o *world.Object) added {
 func TestSearch_ShowsThatPinnedWritesLoseNothing(t *testing.T) {
 	for _, isCached := range []bool{false, true} {
 		m := adding(t, adder{"a", true, isCached}, adder{"b", true, isCached})
-		m.Budgets = world.Budgets{Crashes: 1, Faults: 1, Switches: 1, Stale: 1}
+		m.Budgets = world.Budgets{Crashes: 1, Faults: 1, Late: 1, Switches: 1, Stale: 1}
 		report, err := m.Search(t)
 		require.NoError(t, err)
 		assert.True(t, report.IsComplete)
-		assert.Contains(t, report.String(), "names: budgets 1 crashes, 1 stale starts, 1 faults, 1 switches:")
+		assert.Contains(t, report.String(), "names: budgets 1 crashes, 1 stale starts, 1 faults, 1 late writes, 1 switches:")
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -62,11 +63,9 @@ func New(config *rest.Config, o ctrl.Options, namespace string, care bool) (ctrl
 	if err != nil {
 		return nil, err
 	}
-	recorder := mgr.GetEventRecorder("agentrun")
-	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: recorder}
+	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("agentrun"), care)
 	var changes []builder.ForOption
 	if care {
-		r = &careful{Client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder}
 		// Not its own status writes.
 		changes = append(changes, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	}
@@ -80,6 +79,17 @@ func New(config *rest.Config, o ctrl.Options, namespace string, care bool) (ctrl
 		Owns(new(batchv1.Job)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: limiter}).
 		Complete(r)
+}
+
+// NewReconciler returns the usual or the careful reconciler. The client reads
+// from a cache, except Secrets, and live does not.
+//
+//nolint:ireturn // it is one of two
+func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, care bool) reconcile.Reconciler {
+	if care {
+		return &careful{Client: c, live: live, events: recorder}
+	}
+	return &usual{Client: c, events: recorder}
 }
 
 // small drops what no reconciler reads, as the example does.
