@@ -39,7 +39,7 @@ type pending struct {
 type entry struct {
 	now     time.Time
 	caches  []*Object // what the caches showed then
-	unseen  []Change  // and what they did not show yet
+	unseen  []Change  // what they did not show yet
 	request string    // empty: a call began
 	answer  Answer
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // hasher computes a hash of a state. Two states that differ only in the
-// numbers of their versions have the same hash: an object's versions count
-// by their order among those that the state still has.
+// numbers of their versions have the same hash. A version counts by its order
+// among the versions of its object in the state.
 type hasher struct {
 	maphash.Hash
 

@@ -97,8 +97,8 @@ func TTL() Actor {
 	}}
 }
 
-// GarbageCollector deletes objects whose owners are gone, and lets go of an
-// object that waits for the deletion of those that it owns.
+// GarbageCollector deletes objects whose owners are gone. It removes the
+// finalizer of an object that waited for the deletion of its dependents.
 func GarbageCollector() Actor {
 	return Actor{Name: "garbage collector", Next: func(s *Store) (writes []Request, at time.Time) {
 		for _, o := range s.objects {

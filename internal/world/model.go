@@ -47,7 +47,7 @@ type Model[F comparable] struct {
 	Budgets Budgets
 
 	// MaxStates is where the search gives up, with an error. MaxCalm is the number
-	// of steps without faults after which the world has to be right.
+	// of steps that a world without faults may take until it is right.
 	MaxStates, MaxCalm int
 }
 
@@ -74,15 +74,15 @@ type Write struct {
 	Now time.Time
 }
 
-// Budgets is how often something may happen on one path of a search. What is
-// not here may happen at any time.
+// Budgets is how often something may happen on one path of a search. All other
+// things may happen at any time.
 type Budgets struct {
 	Crashes  int // a process is killed: between two calls, before a request, or after it was executed
 	Stale    int // a process starts with the caches of the one before
 	Faults   int // a request fails, or its answer is lost
 	Late     int // a write is executed within a minute after its client got an error
 	Pauses   int // a process gets an answer after other things have happened
-	Switches int // a replica acts while another one is in a call
+	Switches int // a replica acts during the call of another
 	Acts     int // a rude actor writes
 	Waits    int // time passes up to the next moment that anything waits for
 }

@@ -13,8 +13,8 @@ import (
 // Process is a controller process that has just begun. What it keeps in memory
 // is reachable from its functions alone.
 type Process struct {
-	// Reconcile is one call of the code under test. It returns after which time
-	// it wants to be called again; zero is with the next change. It sends its
+	// Reconcile is one call of the code under test. It returns how long it
+	// wants to wait for the next call; zero is until the next change. It sends its
 	// requests from its own goroutine.
 	Reconcile func(ctx context.Context) (after time.Duration, err error)
 
@@ -69,5 +69,6 @@ func replay(t *testing.T, begin func(*API) Process, life []entry) (o outcome) {
 	return o
 }
 
-// Began is the time at which a cluster begins, as that of testing/synctest.
+// Began is the time at which a cluster begins: the start of a bubble of
+// testing/synctest.
 func Began() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }

@@ -24,7 +24,7 @@ type run[F comparable] struct {
 	t      *testing.T
 	seed   maphash.Seed
 	seen   map[uint64]bool
-	ends   map[uint64]bool // states from which the world ends right without faults
+	ends   map[uint64]bool // states that end right without faults
 	broken error
 	report Report
 }
@@ -126,7 +126,7 @@ func (r *run[F]) calm(s *state[F]) string {
 			return ""
 		}
 		if after == nil {
-			return missing + ", when nothing happens any more:\n" + indent(steps)
+			return missing + ", when nothing else can happen:\n" + indent(steps)
 		}
 		steps = append(steps, step)
 		s = after
@@ -143,7 +143,7 @@ func (r *run[F]) keep(passed []uint64) {
 }
 
 // calmStep does one step of a world without faults. It returns nil if nothing
-// can happen any more.
+// can happen.
 func (r *run[F]) calmStep(s *state[F]) (step string, after *state[F]) {
 	first := func(text string, next *state[F]) {
 		if after == nil {

@@ -31,7 +31,7 @@ type late struct {
 type process struct {
 	isUp     bool
 	life     []entry // its calls and answers, as far as it may remember them
-	began    int     // the entry of life with which the last call began
+	began    int     // the entry of life where the last call began
 	pending  *pending
 	sent     *Answer // to the pending request, on its way
 	memory   string  // before the call
@@ -51,7 +51,7 @@ func (s *state[F]) clone() *state[F] {
 	return &after
 }
 
-// isDue reports whether a process that is in no call is to be called.
+// isDue reports whether it is time to call a process that is in no call.
 func (p *process) isDue(now time.Time) bool {
 	isAwake := !p.wake.IsZero() && !p.wake.After(now)
 	return p.isUp && p.pending == nil && (p.isDirty || isAwake)
@@ -65,7 +65,7 @@ func (p *process) isExpired(now time.Time) bool {
 // add appends to the life of a process, which other states share.
 func (p *process) add(e entry) { p.life = append(slices.Clip(p.life), e) }
 
-// crash ends a process. Its caches stay for one that starts with them.
+// crash ends a process. Its caches stay: the next process may start with them.
 func (p *process) crash() {
 	*p = process{caches: p.caches, unseen: p.unseen}
 }

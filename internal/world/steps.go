@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// backoff is the time after which a call that failed is repeated.
+	// backoff is the time between a call that failed and its repetition.
 	backoff = time.Second
 
 	// longest is how long the API server may work on a request: the default of
@@ -28,7 +28,7 @@ type yield[F comparable] func(step string, after *state[F])
 
 func replica(i int) string { return fmt.Sprintf("replica %d", i+1) }
 
-// next yields all that can happen in a state.
+// next yields each step that can happen in a state.
 func (r *run[F]) next(s *state[F], yield yield[F]) {
 	for i := range s.processes {
 		r.caches(s, i, yield)

@@ -256,7 +256,7 @@ func (s *Store) update(r Request, old *Object) (Change, error) {
 	return Change{Before: old, After: o}, nil
 }
 
-// normal returns the fields as they are decoded from JSON.
+// normal returns the fields with the types that JSON has when it is decoded.
 func normal(fields map[string]any) map[string]any {
 	text, _ := json.Marshal(fields)
 	out := map[string]any{}

@@ -140,7 +140,7 @@ func TestSearch_FindsAProcessThatStopsTrying(t *testing.T) {
 	}
 	m.Budgets = world.Budgets{Faults: 1}
 	_, err := m.Search(t)
-	assert.ErrorContains(t, err, "a has not added its name, when nothing happens any more")
+	assert.ErrorContains(t, err, "a has not added its name, when nothing else can happen")
 }
 
 func TestSearch_FindsWhatAMemoryLoses(t *testing.T) {

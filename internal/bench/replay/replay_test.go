@@ -27,7 +27,7 @@ const runs = "agentruns.agents.controllerkit.dev"
 
 var theRun = world.Key{Resource: runs, Namespace: "default", Name: "run"}
 
-// facts are what an audit log tells of one run.
+// facts are taken from the audit log of one run.
 type facts struct {
 	jobs     int  // how many were created
 	recorded bool // the run has a result
