@@ -21,7 +21,6 @@ type change struct {
 	Facts
 
 	names      FieldNames // resolved by begin
-	owned      []string
 	now        time.Time
 	heartbeat  time.Duration // 0 for none
 	generation int64         // as read when the reconcile began
@@ -264,7 +263,7 @@ func (c *change) rebase(reply Object) error {
 	}
 	m := merge{
 		before: before.content, after: c.after.content, live: c.base.content,
-		object: nameOf(reply), names: c.names, owned: c.owned,
+		object: nameOf(reply), names: c.names,
 		isFirst: before.isEmpty() && c.isUnreported(),
 	}
 	c.after.content, err = m.merged()

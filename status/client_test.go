@@ -34,27 +34,33 @@ type clientPatch interface {
 	Data(obj clientObject) ([]byte, error)
 }
 
-type rawPatch struct {
-	patchType types.PatchType
-	data      []byte
+type (
+	patchOption       interface{ applyToPatch() }
+	statusPatchOption interface{ applyToStatusPatch() }
+)
+
+type statusWriter interface {
+	Patch(ctx context.Context, o clientObject, p clientPatch, opts ...statusPatchOption) error
 }
 
-func (p rawPatch) Type() types.PatchType                   { return p.patchType }
-func (p rawPatch) Data(obj clientObject) ([]byte, error)   { return p.data, nil }
-func newRawPatch(pt types.PatchType, d []byte) clientPatch { return rawPatch{pt, d} }
+// anyClient is the interface that reconcilers embed.
+type anyClient interface {
+	Patch(ctx context.Context, o clientObject, p clientPatch, opts ...patchOption) error
+	Status() statusWriter
+}
 
 // runtimeClient fills the object that it is given.
 type runtimeClient struct{ *server }
 
-func (c runtimeClient) SubResource(string) subresourceClient { return subresourceClient(c) }
+func (c runtimeClient) Status() statusWriter { return subresourceClient(c) }
 
-func (c runtimeClient) Patch(ctx context.Context, o clientObject, p clientPatch) error {
+func (c runtimeClient) Patch(ctx context.Context, o clientObject, p clientPatch, _ ...patchOption) error {
 	return c.do(ctx, o, p, false)
 }
 
 type subresourceClient struct{ *server }
 
-func (c subresourceClient) Patch(ctx context.Context, o clientObject, p clientPatch) error {
+func (c subresourceClient) Patch(ctx context.Context, o clientObject, p clientPatch, _ ...statusPatchOption) error {
 	return runtimeClient(c).do(ctx, o, p, true)
 }
 
@@ -62,6 +68,9 @@ func (c runtimeClient) do(ctx context.Context, o clientObject, p clientPatch, su
 	data, err := p.Data(o)
 	if err != nil {
 		return err
+	}
+	if c.t != nil {
+		require.Equal(c.t, types.MergePatchType, p.Type())
 	}
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		require.Equal(c.t, "Run", u.GetKind(), "a client finds the resource by the kind")
@@ -76,19 +85,9 @@ func (c runtimeClient) do(ctx context.Context, o clientObject, p clientPatch, su
 	return json.Unmarshal(raw, o)
 }
 
-func patchWith(c runtimeClient) status.PatchFunc {
-	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-		patch := newRawPatch(types.MergePatchType, data)
-		if subresource == "" {
-			return c.Patch(ctx, obj, patch)
-		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch)
-	}
-}
-
 func TestForClient_WritesTypedAndUnstructured(t *testing.T) {
 	s, before := start(t)
-	w := status.ForClient(patchWith(runtimeClient{s}))
+	w := status.ForClient(runtimeClient{s})
 
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
@@ -109,7 +108,7 @@ func TestForClient_WritesTypedAndUnstructured(t *testing.T) {
 
 func TestForClient_TellsGoneFromNoStatusSubresource(t *testing.T) {
 	s, before := start(t)
-	w := status.ForClient(patchWith(runtimeClient{s}))
+	w := status.ForClient(runtimeClient{s})
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	s.noStatus = true
@@ -127,14 +126,18 @@ func TestForClient_RefusesWhatItCannotDo(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 
-	w := status.ForClient(patchWith(runtimeClient{s}))
+	w := status.ForClient(runtimeClient{s})
 	w.FieldManager = "runs"
 	_, err := w.Commit(t.Context(), before, after, running)
 	require.ErrorContains(t, err, "client.WithFieldOwner")
 
-	w = status.ForClient(nil)
+	w = status.ForClient(anyClient(nil))
 	_, err = w.Commit(t.Context(), before, after, running)
 	require.ErrorContains(t, err, "the Writer has no client")
+
+	w = status.ForClient(strangeClient{})
+	_, err = w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "status: commit: the client of ForClient takes patches of type string; want controller-runtime's client.Patch")
 
 	w = status.ForResource((func(string) typedClient[Report, *Report])(nil))
 	_, err = w.Commit(t.Context(), before, after, running)
@@ -146,20 +149,20 @@ func TestForClient_RefusesWhatItCannotDo(t *testing.T) {
 	assert.Zero(t, s.sent()-1)
 }
 
-// With controller-runtime, c is the manager's client and newRawPatch is
-// client.RawPatch.
+// strangeClient has the methods of controller-runtime's client with other
+// types.
+type strangeClient struct{}
+
+func (strangeClient) Patch(context.Context, clientObject, string, ...int) error { return nil }
+func (c strangeClient) Status() strangeClient                                   { return c }
+
+// With controller-runtime, c is the manager's client.
 func ExampleForClient() {
 	s := newServer(nil)
 	s.create("build")
-	c := runtimeClient{s}
+	c := anyClient(runtimeClient{s})
 
-	w := status.ForClient(func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-		patch := newRawPatch(types.MergePatchType, data)
-		if subresource == "" {
-			return c.Patch(ctx, obj, patch)
-		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch)
-	})
+	w := status.ForClient(c)
 	w.Owned = []string{"Ready"}
 
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "uid-1", ResourceVersion: "1", Generation: 1}}

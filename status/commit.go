@@ -26,9 +26,8 @@ import (
 // up to Retries times, with two requests each. From the second conflict on it
 // pauses first: for 10 to 20 ms, then longer, and for at most 160 ms. It takes
 // each field of the status and each condition from the side that changed it,
-// and keeps the stored startedAt and finishedAt. If both sides changed a
-// condition differently, see Writer.Owned. If before has no status and the
-// stored one has no observedGeneration, no reconcile has reported: after
+// and keeps the stored startedAt and finishedAt. If before has no status and
+// the stored one has no observedGeneration, no reconcile has reported: after
 // replaces the defaults of the CRD, and the values of other writers in its
 // fields. Commit never overwrites a newer status. It writes nothing and returns
 //
@@ -36,8 +35,8 @@ import (
 //   - [ErrStaleRead], which is also an ErrSuperseded, if before is older than
 //     the last write of this Writer, at most 5 minutes ago,
 //   - [ErrReplaced] if the object was deleted and recreated,
-//   - [ErrFieldConflict] if both sides changed one field, or a condition that
-//     is not owned, to different values,
+//   - [ErrFieldConflict] if both sides changed one field or condition to
+//     different values: the other side may be this controller's next instance,
 //   - the API server's conflict after Retries.
 //
 // Test for the first four with errors.Is. Return these and any other error
@@ -109,7 +108,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 			"it is the zero Writer, or the argument of ForClient or ForResource was nil")
 	}
 	c := change{
-		Facts: f, names: w.FieldNames, owned: w.Owned,
+		Facts: f, names: w.FieldNames,
 		now: w.clock(), heartbeat: w.Heartbeat, unkept: w.client.unkept,
 	}
 	err := c.open(before, after)

@@ -43,9 +43,9 @@
 // A cache may be late: a reconcile then starts from a copy that is older than
 // the controller's own last write. The Writer remembers the version that its
 // last write of each object returned. Commit refuses an older copy with
-// [ErrStaleRead], without a request unless that write got no answer. Two ways
-// stay in which a stale copy is accepted, so that a newer verdict may be kept
-// or merged:
+// [ErrStaleRead], without a request unless that write got no answer. It accepts
+// a stale copy in two cases. What both sides changed is then an
+// [ErrFieldConflict], and the rest of both is merged:
 //
 //   - the first Commit after a restart or failover, from a copy older than the
 //     predecessor's write,

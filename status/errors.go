@@ -5,12 +5,16 @@ package status
 
 import (
 	"errors"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // These errors of [Writer.Commit] say that another writer was faster, or that
 // before is too old. Nothing was written. Test for them with errors.Is.
+// apierrors.IsConflict of apimachinery holds for each, as for a conflict of the
+// API server: code that requeues on a conflict handles them, too.
 var (
 	// ErrSuperseded: the stored status was computed from a newer generation
 	// than this reconcile acted on, so that the reconcile of that generation
@@ -38,7 +42,8 @@ var (
 		"replaced", "status: the object was recreated under the same name", nil,
 	}
 	// ErrFieldConflict: another writer changed the same field or condition
-	// differently. Reconcile again from the stored object.
+	// differently. It may be another instance of this controller that has
+	// taken over. Reconcile again from the stored object.
 	ErrFieldConflict error = overtakenError{
 		"field_conflict", "status: another writer changed the same field", nil,
 	}
@@ -58,6 +63,14 @@ func (e overtakenError) Unwrap() error { return e.family }
 
 // Reason is the event reason that package events uses for a conflict.
 func (overtakenError) Reason() string { return "Conflict" }
+
+// Status makes the error a conflict for apierrors.IsConflict.
+func (e overtakenError) Status() metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusConflict,
+		Reason: metav1.StatusReasonConflict, Message: e.text,
+	}
+}
 
 // label is the result for OnCommit.
 func label(result Result, err error) string {

@@ -94,9 +94,9 @@ func TestUnkept_WithAKindOnTheCopy(t *testing.T) {
 	assert.Equal(t, 1, s.sent())
 }
 
-// TestCommit_OwnedConflictHasItsOwnTransitionTime: only the reason changed
-// here, and meanwhile another replica stored the opposite.
-func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
+// TestCommit_DeposedLeaderReplacesNoVerdict: only the reason changed here, and
+// meanwhile the next leader stored the opposite.
+func TestCommit_DeposedLeaderReplacesNoVerdict(t *testing.T) {
 	s, _ := start(t) // Ready False since noon
 	before := get[Run](t, s, "a")
 	after := before.DeepCopy()
@@ -104,11 +104,9 @@ func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
 	s.restatus("a", `{"conditions":[{"type":"Ready","status":"True","reason":"Ok","message":"","observedGeneration":1,"lastTransitionTime":"2025-06-01T13:00:00Z"}]}`)
 	w := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).At(noon.Add(2 * time.Hour))
 	result, err := w.Commit(t.Context(), before, after, status.Facts{})
-	require.NoError(t, err)
-	require.Equal(t, status.Merged, result)
-	c := get[Run](t, s, "a").Status.Conditions[0]
-	assert.Equal(t, metav1.ConditionFalse, c.Status)
-	assert.Equal(t, "2025-06-01T14:00:00Z", c.LastTransitionTime.UTC().Format(time.RFC3339), "True since 13:00 became False now")
+	require.ErrorIs(t, err, status.ErrFieldConflict)
+	assert.Empty(t, result)
+	assert.Equal(t, metav1.ConditionTrue, get[Run](t, s, "a").Status.Conditions[0].Status)
 }
 
 // TestUnkept_ARepairedSchemaIsBelieved after 10 minutes, without a restart: the

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // merge is a three-way merge: it applies the changes from before to after to
@@ -20,7 +17,6 @@ type merge struct {
 
 	object  string     // for errors
 	names   FieldNames // resolved
-	owned   []string   // types of conditions
 	isFirst bool       // this controller's is the first status: what live has are defaults
 }
 
@@ -74,8 +70,7 @@ func (m merge) conditions() (conditionList, error) {
 	var list conditionList
 	var conflicts []error
 	add := func(e condition) {
-		isOwned := m.isFirst || slices.Contains(m.owned, e.Type)
-		side, isConflict := pick(before[e.key], after[e.key], live[e.key], isOwned)
+		side, isConflict := m.pick(before[e.key], after[e.key], live[e.key])
 		if isConflict {
 			err := fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, m.object, m.names.Conditions, e.Type)
 			conflicts = append(conflicts, err)
@@ -96,34 +91,14 @@ func (m merge) conditions() (conditionList, error) {
 }
 
 // pick returns the condition to store; nil for none. It is a conflict if both
-// sides changed a condition differently, and this controller does not own it.
-func pick(before, after, live *condition, isOwned bool) (side *condition, isConflict bool) {
+// sides changed a condition differently, also one that this controller owns:
+// the other side is then its own other instance, whose verdict may be newer.
+func (m merge) pick(before, after, live *condition) (side *condition, isConflict bool) {
 	switch {
 	case sameExceptTime(before, after), sameExceptTime(after, live):
 		return live, false
-	case sameExceptTime(before, live):
-		return after, false
-	case !isOwned:
-		return nil, true
-	case after == nil:
-		return nil, false
-	case isOfOlderGeneration(after, live):
-		return live, false
-	}
-	isCarriedOver := before != nil && sameSecond(&after.LastTransitionTime, &before.LastTransitionTime)
-	if !isCarriedOver {
+	case sameExceptTime(before, live), m.isFirst:
 		return after, false
 	}
-	next := *after
-	next.LastTransitionTime = metav1.Time{} // the stored status may have changed since
-	return &next, false
-}
-
-// isOfOlderGeneration reports whether a is a verdict on an older spec than b. A
-// verdict that states no generation is of the spec that was read.
-func isOfOlderGeneration(a, b *condition) bool {
-	if b == nil || a.ObservedGeneration == 0 {
-		return false
-	}
-	return a.ObservedGeneration < b.ObservedGeneration
+	return nil, true
 }

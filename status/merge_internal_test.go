@@ -17,7 +17,7 @@ import (
 )
 
 // mergeConditions merges three lists as a Commit does after a conflict.
-func mergeConditions(t *testing.T, before, after, live []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
+func mergeConditions(t *testing.T, before, after, live []metav1.Condition) ([]metav1.Condition, error) {
 	t.Helper()
 	var sides [3]content
 	for i, list := range [...][]metav1.Condition{before, after, live} {
@@ -30,7 +30,7 @@ func mergeConditions(t *testing.T, before, after, live []metav1.Condition, owned
 		require.NoError(t, err)
 		sides[i].conditions = conditionList{items: items, isSet: true}
 	}
-	m := merge{names: FieldNames{Conditions: "conditions"}, before: sides[0], after: sides[1], live: sides[2], owned: owned}
+	m := merge{names: FieldNames{Conditions: "conditions"}, before: sides[0], after: sides[1], live: sides[2]}
 	merged, err := m.merged()
 	if err != nil {
 		return nil, err
@@ -70,31 +70,27 @@ func TestMerge_Conditions(t *testing.T) {
 		want                list
 		disputed            string
 	}{
-		"Nothing":                {reason: "Nothing is nil."},
-		"OnlyOurs":               {"Our change is kept.", list{a}, list{aOff}, list{a}, list{aOff}, ""},
-		"OnlyTheirs":             {"Their change is kept too.", list{a}, list{a}, list{aOff}, list{aOff}, ""},
-		"DifferentTypes":         {"Changes of different types commute.", list{a, b}, list{aOff, b}, list{a, bOff}, list{aOff, bOff}, ""},
-		"BothAdded":              {"The live list comes first, new types follow.", nil, list{a}, list{b}, list{b, a}, ""},
-		"OursRemoved":            {"A removal is a change.", list{a, b}, list{b}, list{a, b}, list{b}, ""},
-		"TheirsRemoved":          {"Theirs too.", list{a, b}, list{a, b}, list{b}, list{b}, ""},
-		"BothRemoved":            {"Both sides removed the type.", list{a}, nil, nil, nil, ""},
-		"SameChange":             {"Both found the same.", list{a}, list{aOff}, list{aOff}, list{aOff}, ""},
-		"SameChangeLater":        {"A later transition alone is not a conflict. The stored time stays.", list{a}, list{since(aOff, time.Minute)}, list{since(aOff, 0)}, list{since(aOff, 0)}, ""},
-		"Disputed":               {"Commit overwrites neither verdict.", list{b}, list{bOff}, list{gen(b, 2)}, nil, "conditions B"},
-		"RemovedAndChanged":      {"Nor removed.", list{b}, nil, list{bOff}, nil, "conditions B"},
-		"ChangedAndRemoved":      {"Nor brought back.", list{b}, list{bOff}, nil, nil, "conditions B"},
-		"AddedTwice":             {"Two first verdicts that differ are a dispute too.", nil, list{b}, list{bOff}, nil, "conditions B"},
-		"OwnedWins":              {"For an owned type, after counts.", list{a}, list{aOff}, list{aLost}, list{aOff}, ""},
-		"OwnedRemovalWins":       {"Also if it is gone.", list{a}, nil, list{aLost}, nil, ""},
-		"OwnedComesBack":         {"Or was removed.", list{a}, list{aOff}, nil, list{aOff}, ""},
-		"OwnedOfOlderGeneration": {"But a verdict on an older spec never does.", list{a}, list{gen(aOff, 1)}, list{gen(aLost, 2)}, list{gen(aLost, 2)}, ""},
-		"OwnedOfNoGeneration":    {"A verdict that states none is of the spec that was read, and never loses.", list{gen(a, 1)}, list{aOff}, list{gen(aLost, 1)}, list{aOff}, ""},
-		"GenerationsStay":        {"No generation is restamped.", list{gen(a, 1), gen(b, 1)}, list{gen(aOff, 1), gen(b, 1)}, list{gen(a, 1), gen(b, 2)}, list{gen(aOff, 1), gen(b, 2)}, ""},
-		"TwiceInTheirs":          {"A list without keys goes through.", list{b}, list{b}, list{b, b}, list{b, b}, ""},
+		"Nothing":           {reason: "Nothing is nil."},
+		"OnlyOurs":          {"Our change is kept.", list{a}, list{aOff}, list{a}, list{aOff}, ""},
+		"OnlyTheirs":        {"Their change is kept too.", list{a}, list{a}, list{aOff}, list{aOff}, ""},
+		"DifferentTypes":    {"Changes of different types commute.", list{a, b}, list{aOff, b}, list{a, bOff}, list{aOff, bOff}, ""},
+		"BothAdded":         {"The live list comes first, new types follow.", nil, list{a}, list{b}, list{b, a}, ""},
+		"OursRemoved":       {"A removal is a change.", list{a, b}, list{b}, list{a, b}, list{b}, ""},
+		"TheirsRemoved":     {"Theirs too.", list{a, b}, list{a, b}, list{b}, list{b}, ""},
+		"BothRemoved":       {"Both sides removed the type.", list{a}, nil, nil, nil, ""},
+		"SameChange":        {"Both found the same.", list{a}, list{aOff}, list{aOff}, list{aOff}, ""},
+		"SameChangeLater":   {"A later transition alone is not a conflict. The stored time stays.", list{a}, list{since(aOff, time.Minute)}, list{since(aOff, 0)}, list{since(aOff, 0)}, ""},
+		"Disputed":          {"Commit overwrites neither verdict.", list{b}, list{bOff}, list{gen(b, 2)}, nil, "conditions B"},
+		"RemovedAndChanged": {"Nor removed.", list{b}, nil, list{bOff}, nil, "conditions B"},
+		"ChangedAndRemoved": {"Nor brought back.", list{b}, list{bOff}, nil, nil, "conditions B"},
+		"AddedTwice":        {"Two first verdicts that differ are a dispute too.", nil, list{b}, list{bOff}, nil, "conditions B"},
+		"DisputedVerdict":   {"Whoever owns it.", list{a}, list{aOff}, list{aLost}, nil, "conditions A"},
+		"GenerationsStay":   {"No generation is restamped.", list{gen(a, 1), gen(b, 1)}, list{gen(aOff, 1), gen(b, 1)}, list{gen(a, 1), gen(b, 2)}, list{gen(aOff, 1), gen(b, 2)}, ""},
+		"TwiceInTheirs":     {"A list without keys goes through.", list{b}, list{b}, list{b, b}, list{b, b}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := mergeConditions(t, tc.before, tc.after, tc.live, "A")
+			got, err := mergeConditions(t, tc.before, tc.after, tc.live)
 			if tc.disputed != "" {
 				require.ErrorIs(t, err, ErrFieldConflict, tc.reason)
 				require.ErrorContains(t, err, tc.disputed)
@@ -128,30 +124,28 @@ func parseConditions(text string) []metav1.Condition {
 	return conds
 }
 
-// FuzzMergeConditions: merging is idempotent, loses no type, and where it
-// succeeds without an owner is the same from both sides.
+// FuzzMergeConditions: merging is idempotent, loses no type, and is the same
+// from both sides.
 func FuzzMergeConditions(f *testing.F) {
-	f.Add("At1 Bf1", "Af1 Bf1", "At1 Bf1 Ct1", "A")
-	f.Add("At1", "", "Af2", "")
-	f.Add("", "At1 Bt2", "Bt2x Af1", "AB")
-	f.Add("At1", "Af0", "Af1 Bt0", "")
-	f.Add("At1", "Af0", "Af1x", "A")
-	f.Fuzz(func(t *testing.T, b, o, s, owned string) {
+	f.Add("At1 Bf1", "Af1 Bf1", "At1 Bf1 Ct1")
+	f.Add("At1", "", "Af2")
+	f.Add("", "At1 Bt2", "Bt2x Af1")
+	f.Add("At1", "Af0", "Af1 Bt0")
+	f.Fuzz(func(t *testing.T, b, o, s string) {
 		before, after, live := parseConditions(b), parseConditions(o), parseConditions(s)
 		if !utf8.ValidString(b + o + s) {
 			t.Skip("no text of an API object")
 		}
-		own := strings.Split(owned, "")
-		merged, err := mergeConditions(t, before, after, live, own...)
+		merged, err := mergeConditions(t, before, after, live)
 		if err != nil {
 			require.ErrorIs(t, err, ErrFieldConflict)
 			require.Nil(t, merged)
 			return
 		}
-		again, err := mergeConditions(t, live, merged, live, own...)
+		again, err := mergeConditions(t, live, merged, live)
 		require.NoError(t, err)
 		require.Equal(t, merged, again, "idempotent")
-		alone, err := mergeConditions(t, before, before, live, own...)
+		alone, err := mergeConditions(t, before, before, live)
 		require.NoError(t, err)
 		require.Equal(t, live, alone, "who changed nothing takes theirs")
 
@@ -160,11 +154,9 @@ func FuzzMergeConditions(f *testing.F) {
 			removed := of(before, typ) && (!of(after, typ) || !of(live, typ))
 			require.True(t, removed || slices.Contains(in, typ), "type %s is lost", typ)
 		}
-		if owned == "" {
-			mirrored, err := mergeConditions(t, before, live, after)
-			require.NoError(t, err)
-			require.ElementsMatch(t, in, typesOf(mirrored))
-		}
+		mirrored, err := mergeConditions(t, before, live, after)
+		require.NoError(t, err)
+		require.ElementsMatch(t, in, typesOf(mirrored))
 	})
 }
 

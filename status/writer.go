@@ -29,11 +29,8 @@ type Writer struct {
 	// FieldNames says what the kind calls the contract's fields. Zero means the
 	// names of [Stamp].
 	FieldNames FieldNames
-	// Owned lists the condition types that only this controller writes. If both
-	// sides of a conflict changed such a condition, Commit keeps this
-	// controller's. It keeps the stored one if that is of a newer generation
-	// and this controller did not remove the condition. [Writer.SetConditions]
-	// sets them all. Empty means none.
+	// Owned lists the condition types that only this controller writes.
+	// [Writer.SetConditions] sets them all. Empty means none.
 	Owned []string
 	// FieldManager is the name to leave in managedFields. Empty means that the
 	// API server derives one from the user agent. With [ForClient] it is an
@@ -69,32 +66,41 @@ type Writer struct {
 	now    time.Time // zero for the real one
 }
 
-// PatchFunc sends data, a JSON merge patch, to an object, or to its subresource
-// if that is not empty. It fills obj, which has only a name, a namespace and
-// a kind, with the object of the reply. It must be safe for concurrent use.
-type PatchFunc func(ctx context.Context, obj Object, subresource string, data []byte) error
+// runtimeClient is the part of controller-runtime's client that a Writer uses.
+// O, P and the options are interfaces of that module, which this package does
+// not import.
+type runtimeClient[S statusPatcher[O, P, SO], O, P, CO, SO any] interface {
+	Patch(ctx context.Context, obj O, patch P, opts ...CO) error
+	Status() S
+}
 
-// ForClient returns a Writer that sends its patches by patch. With
-// controller-runtime's client it serves every kind that the client knows:
+type statusPatcher[O, P, SO any] interface {
+	Patch(ctx context.Context, obj O, patch P, opts ...SO) error
+}
+
+// mergePatchOf is a client.Patch, whose method Data takes an O.
+type mergePatchOf[O any] []byte
+
+// Type is that of a JSON merge patch.
+func (mergePatchOf[O]) Type() types.PatchType { return types.MergePatchType }
+
+// Data is the patch.
+func (p mergePatchOf[O]) Data(O) ([]byte, error) { return p, nil }
+
+// ForClient returns a Writer that sends its patches with controller-runtime's
+// client. It serves every kind that the client knows:
 //
-//	status.ForClient(func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-//		patch := client.RawPatch(types.MergePatchType, data)
-//		if subresource == "" {
-//			return c.Patch(ctx, obj, patch)
-//		}
-//		return c.SubResource(subresource).Patch(ctx, obj, patch)
-//	})
+//	writer := status.ForClient(mgr.GetClient())
 //
-// The subresource is empty only after a 404, to find out whether the object is
-// gone or its kind has no status subresource. Set the field owner in the
-// function, or with client.WithFieldOwner. If patch is nil, Commit returns an
-// error.
+// Go infers the type parameters. The clients of controller-runtime v0.22 to
+// v0.25 fit: a manager's, a direct and a fake one, and what
+// client.WithFieldOwner returns. Register a fake client's kinds with
+// WithStatusSubresource. If c is nil, Commit returns an error.
 //
-// This fits the clients of controller-runtime v0.22 to v0.25: a manager's, a
-// direct and a fake one. Register a fake client's kinds with
-// WithStatusSubresource.
-func ForClient(patch PatchFunc) Writer {
-	if patch == nil {
+// A Writer uses c.Status().Patch. It uses c.Patch only after a 404, to find out
+// whether the object is gone or its kind has no status subresource.
+func ForClient[C runtimeClient[S, O, P, CO, SO], S statusPatcher[O, P, SO], O, P, CO, SO any](c C) Writer {
+	if isnil.Is(c) {
 		return Writer{}
 	}
 	send := func(ctx context.Context, r request) (Object, error) {
@@ -102,8 +108,21 @@ func ForClient(patch PatchFunc) Writer {
 			return nil, fmt.Errorf("status: commit: Writer.FieldManager is %q; "+
 				"want none with ForClient: use client.WithFieldOwner", r.manager)
 		}
-		obj := blank(r.object)
-		return obj, patch(ctx, obj, r.subresource, r.data)
+		reply := blank(r.object)
+		obj, isObject := reply.(O)
+		if !isObject {
+			return nil, fmt.Errorf("status: commit: the client of ForClient takes objects of type %s; "+
+				"want controller-runtime's client.Object", reflect.TypeFor[O]())
+		}
+		patch, isPatch := any(mergePatchOf[O](r.data)).(P)
+		if !isPatch {
+			return nil, fmt.Errorf("status: commit: the client of ForClient takes patches of type %s; "+
+				"want controller-runtime's client.Patch", reflect.TypeFor[P]())
+		}
+		if r.subresource == "" {
+			return reply, c.Patch(ctx, obj, patch)
+		}
+		return reply, c.Status().Patch(ctx, obj, patch)
 	}
 	return Writer{client: newClient(send)}
 }

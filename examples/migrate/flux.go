@@ -34,7 +34,7 @@ func fluxBefore(ctx context.Context, c client.Client, run *Run, failed error) er
 
 // newConditionsWriter is called once, where main makes the reconciler.
 func newConditionsWriter(c client.Client) status.Writer {
-	w := status.ForClient(patchWith(c))
+	w := status.ForClient(c)
 	w.Owned = []string{"Ready", "Stalled"}
 	return w
 }

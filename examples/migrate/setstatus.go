@@ -7,7 +7,6 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,19 +36,7 @@ func setStatusBefore(ctx context.Context, c client.Client, run *Run, phase strin
 
 // newStatusWriter is called once, where main makes the reconciler.
 func newStatusWriter(c client.Client) status.Writer {
-	return status.ForClient(patchWith(c))
-}
-
-// patchWith returns a function that sends the patches of a status.Writer
-// with c.
-func patchWith(c client.Client) status.PatchFunc {
-	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-		patch := client.RawPatch(types.MergePatchType, data)
-		if subresource == "" {
-			return c.Patch(ctx, obj, patch)
-		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch)
-	}
+	return status.ForClient(c)
 }
 
 func setStatusAfter(ctx context.Context, w status.Writer, run *Run, phase string) error {

@@ -6,6 +6,8 @@ package repotest_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -34,6 +36,23 @@ func TestPages_ShowCompiledCode(t *testing.T) {
 			found := strings.Contains(sources.String(), "\n"+unindented(b[1])+"\n")
 			assert.True(t, found, "%s: no Go file of the repository has this block; copy the lines of a file:\n%s", name, b[1])
 		}
+	}
+}
+
+// TestReadme_FirstScreenDeclaresItsNames: a reader can type the Go blocks of
+// the first screen as they stand. The blocks declare each name, a package has
+// it, or README names it in the sentence before.
+func TestReadme_FirstScreenDeclaresItsNames(t *testing.T) {
+	screen, _, _ := strings.Cut(read(t, "README.md"), "\n## ")
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(screen, -1)
+	require.Len(t, blocks, 3, "README.md: Reconcile, what main makes, and what main returns")
+	source := "package first\n" + blocks[0][1] + "func main() error {\n" + blocks[1][1] + blocks[2][1] + "}\n"
+	file, err := parser.ParseFile(token.NewFileSet(), "README.md", source, 0)
+	require.NoError(t, err)
+	known := []string{"error", "nil", "new", "context", "errors", "ctrl", "client", "events", "status", "v1", "TaskReconciler", "ctx"}
+	for _, name := range file.Unresolved {
+		isNamed := strings.Contains(screen, "`"+name.Name+"`")
+		assert.True(t, isNamed || slices.Contains(known, name.Name), "README.md: nothing on the first screen says what %s is", name.Name)
 	}
 }
 

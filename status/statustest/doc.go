@@ -10,8 +10,8 @@
 //
 //	func TestTask_KeepsTheStatusContract(t *testing.T) {
 //		statustest.Run(t, statustest.Kind[*v1.Task]{
-//			Writer: status.ForClient(patch),
-//			Patch:  patch,
+//			Writer: status.ForClient(c),
+//			Patch:  patch, // a function that sends a merge patch with c
 //			Create: func(t *testing.T) *v1.Task { return create(t, c) },
 //			Get: func(ctx context.Context, task *v1.Task) (*v1.Task, error) {
 //				return task, c.Get(ctx, client.ObjectKeyFromObject(task), task)

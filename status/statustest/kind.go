@@ -35,8 +35,8 @@ type Kind[T status.Object] struct {
 	// that fills an object may return o.
 	Get func(ctx context.Context, o T) (T, error)
 	// Patch writes like another program, to the object and to the subresource
-	// status. It may be the function of the Writer.
-	Patch status.PatchFunc
+	// status. It fills o, which has only a name, a namespace and a kind.
+	Patch func(ctx context.Context, o status.Object, subresource string, data []byte) error
 
 	// Set changes the status like a reconcile. Each n, from 1 to 3, sets
 	// another value of one field that is not a condition. Set also sets the

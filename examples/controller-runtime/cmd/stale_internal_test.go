@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
-	"github.com/proompteng/controllerkit/examples/controller-runtime/first"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/status"
 )
@@ -123,7 +122,7 @@ func TestCommit_LosesNoVerdictToALateCache(t *testing.T) {
 
 	t.Run("Commit", func(t *testing.T) {
 		b := newBatch(ctx, t, config, "commit")
-		writer := status.ForClient(first.PatchWith(b.c))
+		writer := status.ForClient(b.c)
 		writer.Owned = []string{"Ready"}
 		lost, retried := b.reconcileTwice(t, func(before, task *v1.Task) error {
 			_, err := writer.Commit(ctx, before, task, status.Facts{})

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,17 +40,15 @@ func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err 
 	if err != nil {
 		return nil, err
 	}
-	const name = "tasks.controllerkit.dev/task"
-	c, scheme := mgr.GetClient(), mgr.GetScheme()
 
-	writer := status.ForClient(PatchWith(c))
+	writer := status.ForClient(mgr.GetClient())
 	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)
-	recorder, err := events.New(sink, name, events.Options{Scheme: scheme})
+	recorder, err := events.New(sink, "example.com/tasks", events.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
 		return nil, err
 	}
 	writer.Owned = []string{"Ready"} // the conditions of this controller
-	r := &TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: work}
+	r := &TaskReconciler{Client: mgr.GetClient(), Writer: writer, Events: recorder, Work: work}
 	err = ctrl.NewControllerManagedBy(mgr).For(&v1.Task{}).Complete(r)
 	if err != nil {
 		return nil, err
@@ -59,18 +56,6 @@ func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err 
 	return func(ctx context.Context) error {
 		return recorder.RunWith(ctx, mgr.Start) // in place of mgr.Start(ctx)
 	}, nil
-}
-
-// PatchWith returns a function that sends the patches of a status.Writer with
-// c.
-func PatchWith(c client.Client) status.PatchFunc {
-	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-		patch := client.RawPatch(types.MergePatchType, data)
-		if subresource == "" {
-			return c.Patch(ctx, obj, patch)
-		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch)
-	}
 }
 
 // Reconcile works on one Task and records the result, also of a failed attempt.

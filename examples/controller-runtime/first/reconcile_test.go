@@ -45,7 +45,7 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 	}).Build()
 	recorder := &eventstest.Recorder{Scheme: scheme}
 	var failure error
-	writer := status.ForClient(first.PatchWith(c))
+	writer := status.ForClient(c)
 	writer.Owned = []string{"Ready"}
 	r := &first.TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: func(_ context.Context, task *v1.Task) (status.Facts, error) {
 		ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Done"}

@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
@@ -34,7 +36,13 @@ func TestTask_KeepsTheStatusContract(t *testing.T) {
 		Get: func(ctx context.Context, task *v1.Task) (*v1.Task, error) {
 			return task, r.Get(ctx, client.ObjectKeyFromObject(task), task)
 		},
-		Patch:    patchWith(r.Client),
+		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
+			patch := client.RawPatch(types.MergePatchType, data)
+			if subresource == "" {
+				return r.Client.Patch(ctx, o, patch)
+			}
+			return r.SubResource(subresource).Patch(ctx, o, patch)
+		},
 		Set:      func(task *v1.Task, n int) { task.Status.Phase = []string{v1.Pending, v1.Running, v1.Succeeded}[n-1] },
 		Spec:     `{"image":"other"}`,
 		NoSchema: "the fake client has no schema",

@@ -8,12 +8,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -62,7 +60,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	}
 
 	c := mgr.GetClient()
-	writer := status.ForClient(patchWith(c))                                   // +status
+	writer := status.ForClient(c)                                              // +status
 	writer.Owned, writer.OnCommit = []string{"Ready"}, measured.StatusWrites() // +status
 
 	reconciler := &TaskReconciler{
@@ -79,18 +77,6 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 		Owns(&batchv1.Job{}).
 		Named("task").
 		Complete(reconciler)
-}
-
-// patchWith returns a function that sends the patches of a status.Writer with
-// c.
-func patchWith(c client.Client) status.PatchFunc { // +status
-	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error { // +status
-		patch := client.RawPatch(types.MergePatchType, data) // +status
-		if subresource == "" {                               // +status
-			return c.Patch(ctx, obj, patch) // +status
-		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch) // +status
-	}
 }
 
 // concerns filters updates, so that the controller's own status writes cause no

@@ -59,7 +59,7 @@ func newRig(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *ri
 	measured := m.Controller("task")
 	recorder, err := events.New(events.NewSink(cluster.EventsV1().Events, cluster.CoreV1().Events), Name, events.Options{Scheme: scheme})
 	require.NoError(t, err)
-	writer := status.ForClient(patchWith(c))
+	writer := status.ForClient(c)
 	writer.Owned = []string{"Ready"}
 	return &rig{&TaskReconciler{Client: c, Live: c, Events: recorder, Jobs: guard, Metrics: measured, Runs: measured.Runs(), Writer: writer}, cluster, endpoint}
 }
