@@ -1,18 +1,23 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command service is an existing service that adopts controllerkit and keeps
-// its own mux, meter provider, logger and shutdown. It passes them to
-// newReporter and runs Start. The packages do not listen, register or exit.
+// Command service is a service that runs Reports as Jobs, on client-go alone.
+// It composes the five packages, and keeps its own mux, logger and signals.
 //
-// It has no lease: each replica would report each failed Job. Run one, or add
-// an election as examples/agentrun does.
+//	kubectl apply -f examples/service/crd.yaml && go run ./examples/service
+//	kubectl apply -f examples/service/report.yaml
+//
+// It finds the cluster as kubectl does, or is a pod of it. With -manifest it
+// prints its Deployment and ends, with -canary too a Rollout in its place.
 package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -23,109 +28,135 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"k8s.io/client-go/kubernetes"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/proompteng/controllerkit/metrics/tracelog"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/prom"
+	"github.com/proompteng/controllerkit/rollout"
 )
 
 func main() {
+	address := flag.String("listen", ":8080", "`address` of the service")
+	namespace := flag.String("namespace", "reports", "`namespace` of the lease")
+	printing := flag.Bool("manifest", false, "print the Deployment and end")
+	canary := flag.Bool("canary", false, "print a Rollout in place of the Deployment")
+	flag.Parse()
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	log := slog.New(tracelog.Handler(slog.NewJSONHandler(os.Stderr, nil)))
-	err := run(ctx, log)
+	var err error
+	if *printing {
+		err = manifest(os.Stdout, *canary)
+	} else {
+		err = run(logr.NewContextWithSlogLogger(ctx, log), *address, *namespace)
+	}
 	stop()
 	if err != nil {
-		log.Error("Service ended", "error", err)
+		log.Error("Service ended", "error", redact.Text(err.Error()))
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, log *slog.Logger) error {
+func run(ctx context.Context, address, namespace string) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules() // KUBECONFIG, or the cluster of this pod
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		return err
 	}
-	cs, eventsClient, err := newClients(config)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":8080")
-	if err != nil {
-		return err
-	}
-	return serve(ctx, cs, eventsClient, l, log)
+	logr.FromContextOrDiscard(ctx).Info("Listening", "address", l.Addr().String())
+	return serve(ctx, config, namespace, l)
 }
 
-// newClients returns a client for Jobs and one for Events. Neither logs a
-// warning of the API server with a credential.
-func newClients(config *rest.Config) (cs, eventsClient kubernetes.Interface, err error) {
+// serve runs the service until ctx ends, or a part of it fails. It returns when
+// everything it started has ended and the last Events are written. It logs to
+// the logger in ctx.
+func serve(ctx context.Context, config *rest.Config, namespace string, l net.Listener) error {
+	endpoint, err := prom.New(prom.Options{})
+	if err != nil {
+		return err
+	}
+	m, err := metrics.New(endpoint, metrics.Options{})
+	if err != nil {
+		return err
+	}
 	config = rest.CopyConfig(config)
+	config.QPS = 50 // client-go's 5 a second are for commands
+	config.Burst = 100
+	// The API server ends each watch within 10 minutes. A watch that hangs ends
+	// after 11.
+	config.Timeout = 11 * time.Minute
 	config.WarningHandlerWithContext = maskedWarnings{rest.WarningLogger{}}
-	cs, err = kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, nil, err
-	}
-	// A separate limiter: client-go's default of 5 requests a second delays Events.
-	forEvents := rest.CopyConfig(config)
-	forEvents.RateLimiter = nil
-	forEvents.QPS = 20
-	forEvents.Burst = 100
-	eventsClient, err = kubernetes.NewForConfig(forEvents)
-	return cs, eventsClient, err
-}
-
-// serve is the service. Only the lines about the reporter are new.
-func serve(
-	ctx context.Context, cs, eventsClient kubernetes.Interface, l net.Listener, log *slog.Logger,
-) error {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprom.New(otelprom.WithRegisterer(registry))
+	config.Wrap(kube.Transport(m))
+	c, err := newController(config, m)
 	if err != nil {
 		return err
 	}
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
-	traces := sdktrace.NewTracerProvider()
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
-	server := &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      2 * time.Minute,
-		IdleTimeout:       5 * time.Minute,
-	}
+	mux.Handle("GET /metrics", endpoint)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !c.synced() {
+			http.Error(w, "the caches have not synced", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 
-	//nolint:contextcheck // a queue has no context
-	reporter, err := newReporter(cs, eventsClient, meters, traces)
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var wg sync.WaitGroup
-	var reported, served error
-	wg.Go(func() { reported = reporter.Start(logr.NewContextWithSlogLogger(ctx, log)) })
-
-	wg.Go(func() {
+	var running sync.WaitGroup
+	var served error
+	running.Go(func() {
 		defer stop() // without its port the service ends
 		served = server.Serve(l)
 	})
-	<-ctx.Done()
+	// The Recorder is around the election: it writes the Events of the last
+	// reconciles after they have ended.
+	err = c.events.RunWith(ctx, func(ctx context.Context) error {
+		defer stop() // without the lease the service ends
+		running.Go(func() { c.cached.RunWithContext(ctx) })
+		running.Go(func() { c.ofJobs.RunWithContext(ctx) })
+		return lead(ctx, config, namespace, m, c.work)
+	})
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err = server.Shutdown(closing)
-	wg.Wait()
+	err = errors.Join(err, server.Shutdown(closing))
+	running.Wait()
 	if errors.Is(served, http.ErrServerClosed) {
-		served = nil
+		return err
 	}
-	return errors.Join(err, served, reported)
+	return errors.Join(err, served)
+}
+
+//go:embed deployment.yaml
+var deployment []byte
+
+// manifest prints the Deployment of the service, or its canary.
+func manifest(w io.Writer, canary bool) error {
+	var d appsv1.Deployment
+	err := yaml.UnmarshalStrict(deployment, &d)
+	if err != nil {
+		return err
+	}
+	obj, err := rollout.Render(&d, canary, rollout.Options{})
+	if err != nil {
+		return err
+	}
+	out, err := yaml.Marshal(obj)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return err
 }

@@ -4,25 +4,19 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 )
 
-// TestNewClients_MaskWarnings: each answer has warnings of a webhook
-// that quotes credentials, and a usual one.
-func TestNewClients_MaskWarnings(t *testing.T) {
+// TestWarningsOfTheAPIServer_AreMasked: the answer to the creation of a Job has
+// warnings of a webhook that quotes credentials, and a usual one.
+func TestWarningsOfTheAPIServer_AreMasked(t *testing.T) {
 	const credential = "hV7kQ2mZx9Lp4TbW"
 	hostile := []string{
 		"env DB_PASSWORD=" + credential + " is in plain text",
@@ -34,36 +28,24 @@ func TestNewClients_MaskWarnings(t *testing.T) {
 		"unknown field in " + strings.Repeat("x ", 100) + "token=" + credential,
 	}
 	const usual = "batch/v1beta1 CronJob is deprecated in v1.21+; use batch/v1 CronJob"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t)
 		for _, text := range hostile {
-			w.Header().Add("Warning", "299 - "+strconv.Quote(text))
+			a.warnings = append(a.warnings, "299 - "+strconv.Quote(text))
 		}
 		first, second := strconv.Quote(hostile[0]), strconv.Quote(usual)
-		w.Header().Add("Warning", "299 webhook "+first+", 299 - "+second) // two in one header
-		w.Header().Add("Warning", "299 - "+first[:len(first)-1])          // malformed
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":404}`))
-	}))
-	defer server.Close()
-	var mu sync.Mutex
-	var lines []string
-	logger := funcr.New(func(_, line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, line)
-	}, funcr.Options{})
-	ctx := logr.NewContext(t.Context(), logger)
-
-	cs, eventsClient, err := newClients(&rest.Config{Host: server.URL})
-	require.NoError(t, err)
-	_, err = cs.BatchV1().Jobs("default").Get(ctx, "nightly", metav1.GetOptions{})
-	require.Error(t, err)
-	_, err = eventsClient.EventsV1().Events("default").Get(ctx, "nightly", metav1.GetOptions{})
-	require.Error(t, err)
-
-	log := strings.Join(lines, "\n")
-	assert.NotContains(t, log, credential)
-	assert.Equal(t, 2, strings.Count(log, usual), log)
-	assert.Equal(t, 2*(len(hostile)+1), strings.Count(log, "[redacted]"), log)
+		a.warnings = append(a.warnings,
+			"299 webhook "+first+", 299 - "+second, // two in one header
+			"299 - "+first[:len(first)-1],          // malformed
+		)
+		p := start(t, a)
+		a.put(t, monthly, newReport())
+		time.Sleep(time.Second)
+		require.NotNil(t, a.report(t).Status.Job)
+		require.NoError(t, p.end())
+		log := p.log.String()
+		assert.NotContains(t, log, credential)
+		assert.Equal(t, strings.Count(log, usual)*(len(hostile)+1), strings.Count(log, "[redacted]"), log)
+		assert.Contains(t, log, usual)
+	})
 }

@@ -7,7 +7,7 @@
 //
 // Only this suite proves the demo, the commands of the runbooks, the manifests
 // for Prometheus Operator, what the schema of the example refuses, the role of
-// somebody else's CRD, and how the program ends on SIGTERM.
+// somebody else's CRD and of the service, and how the program ends on SIGTERM.
 //
 // The suite needs Linux.
 package e2e_test

@@ -1,0 +1,237 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/gentype"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
+	"k8s.io/client-go/kubernetes"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
+)
+
+const workers = 4
+
+// controller runs each Report as a Job.
+type controller struct {
+	reports func(namespace string) *gentype.Client[*Report]
+	cached  cache.SharedIndexInformer // of the Reports
+	ofJobs  cache.SharedIndexInformer
+	queue   *kube.Queue[cache.ObjectName]
+	jobs    *jobgc.Guard
+	writer  status.Writer
+	events  *events.Recorder
+	metrics *metrics.Controller
+	runs    *metrics.Runs
+}
+
+// newController returns a controller. It starts nothing and sends no request.
+func newController(config *rest.Config, m *metrics.Metrics) (*controller, error) {
+	client, scheme, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{metrics: m.Controller("report")}
+	c.runs = c.metrics.Runs()
+	c.queue = kube.NewQueue[cache.ObjectName](c.metrics, nil)
+	parameters := runtime.NewParameterCodec(scheme)
+	c.reports = func(namespace string) *gentype.Client[*Report] {
+		return gentype.NewClient("reports", client, parameters, namespace, func() *Report { return new(Report) })
+	}
+	c.writer = status.ForResource(c.reports)
+	c.writer.Owned = []string{"Ready"}
+	c.writer.Redact = redact.Text // the text of an error may have a password
+	c.writer.OnCommit = c.metrics.StatusWrites()
+
+	sink := events.NewSink(cluster.EventsV1().Events, cluster.CoreV1().Events)
+	options := events.Options{Scheme: scheme, OnResult: c.metrics.Events()}
+	c.events, err = events.New(sink, "service.example.com/report", options)
+	if err != nil {
+		return nil, err
+	}
+
+	all := cache.NewListWatchFromClient(client, "reports", metav1.NamespaceAll, fields.Everything())
+	c.cached = cache.NewSharedIndexInformer(all, &Report{}, 0, nil)
+	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, 0, nil)
+	kube.NewCache(m, "reports", c.cached) // its age shows a watch that gets nothing
+	kube.NewCache(m, "jobs", c.ofJobs)
+	lister := batchlisters.NewJobLister(c.ofJobs.GetIndexer())
+	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return lister.Jobs(namespace).Get(name)
+	}
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
+	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, c.ofJobs, jobgc.Options{Retention: keep})
+	if err != nil {
+		return nil, err
+	}
+	// The controller's own writes count too: when the end of a Report is stored,
+	// its Job may go.
+	changes := cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.enqueue,
+		UpdateFunc: func(_, is any) { c.enqueue(is) },
+		DeleteFunc: c.enqueue,
+	}
+	_, err1 := c.cached.AddEventHandler(changes)
+	_, err2 := c.ofJobs.AddEventHandler(changes)
+	return c, errors.Join(err1, err2)
+}
+
+// enqueue puts a Report, or the Report that owns a Job, into the queue.
+func (c *controller) enqueue(obj any) {
+	gone, ok := obj.(cache.DeletedFinalStateUnknown)
+	if ok {
+		obj = gone.Obj
+	}
+	switch o := obj.(type) {
+	case *Report:
+		c.queue.Add(cache.MetaObjectToName(o))
+	case *batchv1.Job:
+		owner := metav1.GetControllerOf(o)
+		if owner != nil && owner.Kind == "Report" && owner.APIVersion == groupVersion.String() {
+			c.queue.Add(cache.NewObjectName(o.Namespace, owner.Name))
+		}
+	}
+}
+
+// synced reports whether the Reports and the Jobs have been read.
+func (c *controller) synced() bool { return c.cached.HasSynced() && c.ofJobs.HasSynced() }
+
+// work reconciles until ctx ends. It returns when its workers have ended.
+func (c *controller) work(ctx context.Context) {
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
+		return
+	}
+	c.metrics.SetWorkers(workers)
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() { c.processQueue(ctx) })
+	}
+	<-ctx.Done()
+	c.queue.ShutDown()
+	working.Wait()
+}
+
+func (c *controller) processQueue(ctx context.Context) {
+	for {
+		key, shutdown := c.queue.Get()
+		if shutdown || ctx.Err() != nil {
+			return
+		}
+		after, err := c.measured(ctx, key)
+		if err != nil {
+			c.queue.AddRateLimited(key)
+		} else {
+			c.queue.Forget(key)
+		}
+		if after > 0 {
+			c.queue.AddAfter(key, after)
+		}
+		c.queue.Done(key)
+	}
+}
+
+// measured is one attempt, with its metrics, and a log line if it fails.
+func (c *controller) measured(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // jobgc takes up to 90 seconds
+	defer cancel()
+	var result metrics.Result
+	defer c.metrics.Begin().End(ctx, &result)
+	after, err := c.reconcile(ctx, key)
+	reason, _ := events.Classify(err)
+	if reason == events.Conflict { // another writer was faster, or the copy was old
+		after = 200 * time.Millisecond
+		err = nil
+	}
+	result = metrics.Classify(err, after, events.IsTerminal)
+	if err != nil {
+		text := redact.Text(err.Error())
+		logr.FromContextOrDiscard(ctx).Error(nil, "Reconcile failed", "report", key.String(), "error", text)
+	}
+	return after, err
+}
+
+// reconcile takes a Report as far as it can go now.
+func (c *controller) reconcile(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
+	item, found, err := c.cached.GetStore().GetByKey(key.String())
+	if err != nil || !found {
+		return 0, err
+	}
+	before, ok := item.(*Report)
+	if !ok || before.DeletionTimestamp != nil { // the Job of a deleted Report goes with it
+		return 0, nil
+	}
+	report := before.DeepCopy()
+	ref, job, err := c.jobs.Step(ctx, jobgc.Request{
+		Owner: report, Ref: report.Status.Job, Done: report.done(),
+		Job: func() (*batchv1.Job, error) { return report.newJob(), nil },
+		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			live, err := c.reports(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+			return live, live.Status.Job, live.done(), err
+		},
+	})
+	report.Status.Job = ref
+	switch {
+	case before.done(): // its phase and its condition stay
+	case err != nil:
+		report.hinder(err)
+	default:
+		report.enter(job)
+	}
+	facts := status.Facts{
+		Progress: progress[report.Status.Phase], StartedAt: job.StartedAt, FinishedAt: job.FinishedAt,
+	}
+	_, unwritten := c.writer.Commit(ctx, before, report, facts)
+	err = errors.Join(err, unwritten)
+	switch {
+	case before.done():
+	case report.done() && unwritten == nil:
+		c.ended(ctx, report, job)
+	default:
+		c.events.Failure(report, err) // a Warning; nil is the recovery
+	}
+	return job.After, err
+}
+
+// ended counts a Report whose end is recorded. A Warning says why it failed.
+func (c *controller) ended(ctx context.Context, report *Report, job jobgc.Observation) {
+	result := metrics.Success
+	var failure error
+	ready := apimeta.FindStatusCondition(report.Status.Conditions, "Ready")
+	if report.Status.Phase == Failed {
+		result = metrics.TerminalError
+		failure = errors.New(ready.Message)
+	}
+	c.events.FailureReason(report, ready.Reason, failure)
+	if job.Lost() {
+		c.runs.JobMissing()
+	}
+	times := report.Status.Stamp
+	if times.StartedAt != nil && times.FinishedAt != nil {
+		c.runs.End(ctx, times.FinishedAt.Sub(times.StartedAt.Time), result)
+	}
+}
