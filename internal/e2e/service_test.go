@@ -123,7 +123,7 @@ func TestTheService(t *testing.T) {
 	service = start()
 	address = listening(t, log)
 	kubectl("", "wait", "reports.service.example.com", "--all", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=4m")
-	kubectl(`{apiVersion: service.example.com/v1, kind: Report, metadata: {name: invalid}, spec: {image: " busybox"}}`, "apply", "-f", "-")
+	kubectl(`{apiVersion: service.example.com/v1, kind: Report, metadata: {name: invalid}, spec: {image: ""}}`, "apply", "-f", "-")
 	kubectl("", "wait", "reports.service.example.com", "invalid", "--for=jsonpath={.status.phase}=Failed", "--timeout=4m")
 	suite.Eventually(t, "each Job is released", func(ctx context.Context) bool {
 		released := 0
