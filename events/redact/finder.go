@@ -160,32 +160,10 @@ func (f *finder) isMixed(end int) bool {
 	return has&all == all
 }
 
-// escape returns the length of the escape sequence at f.i: of Go and JSON after
-// a backslash, or of a URL after a percent sign. Otherwise it returns 1.
+// escape returns the length of the escape at f.i, or 1 if there is none.
 func (f *finder) escape() int {
-	rest := f.s[f.i:]
-	switch {
-	case strings.HasPrefix(rest, `\u`):
-		return min(6, len(rest))
-	case rest[0] == '\\':
-		return min(2, len(rest))
-	case rest[0] == '%':
-		return percent(rest)
-	}
-	return 1
-}
-
-// percent returns the length of the escape sequence of a URL that begins rest,
-// or 1.
-func percent(rest string) int {
-	const length = 3
-	if len(rest) < length {
-		return 1
-	}
-	if strings.Trim(rest[1:length], "0123456789abcdefABCDEF") != "" {
-		return 1
-	}
-	return length
+	_, length := escape(f.s[f.i:])
+	return max(1, length)
 }
 
 // longestKept is the longest value that is searched again after it was kept.

@@ -36,12 +36,16 @@ var fragmentNames = sync.OnceValue(func() *strings.Replacer { //nolint:gocheckno
 // fragments returns the names that rules may use, each with its expression.
 func fragments() []string {
 	return []string{
-		// The end of a key, as in DB_PASSWORD_1.
-		"{number}", `(?:_*\d{1,3})?`,
+		// The end of a key, as in DB_PASSWORD_1 and passwordBase64.
+		"{number}", `(?:_*\d{1,3}|[_-]?(?i:base64|b64|hex|encoded|plain|plaintext|raw|value))?`,
+		// The end of the name of a credential.
+		"{sensitive}", `(?i:password|passwd|passphrase|pwd|pass|token|key|secret|credentials?` +
+			`|authorization|auth|jwt)`,
 		// Separators: is leaves no doubt that a value follows, colon does.
-		"{after}", "(?:[\"'`\\\\ ]*|\\])",
+		"{after}", "(?:[\"'`\\\\ ]*\\]? *| \\((?i:base64|b64|hex|encoded|plain|plaintext|raw)[\\w -]*\\) *)",
 		"{is}", `{after}(?:=>? *|:=?)`,
-		"{isquoted}", "(?:{is}|[\"'`\\\\ ]*[\"'`]: +)",
+		"{isquoted}", "(?:{is}|[\"'`\\\\ ]*[\"'`]: +|{after}[:=]>? *{typed})",
+		"{typed}", `\(?string\)? ?\((?:len=)?\d+\) `, // of spew and PHP
 		"{colon}", `{after}:[ \t]+{scalar}`,
 		"{loose}", `(?:{parent}|{colon}{bare})`,
 		// A key of YAML below the key, in a text whose lines are one.
@@ -54,6 +58,7 @@ func fragments() []string {
 		"{near}", "[^\\s\"'`]*?", // of the words that a starred keyword is in
 		"{options}", `(?: [^|;\n]*?)?`, // of a command
 		// Values.
+		"{argument}", `(?:'([^']*)'|"([^"]*)"|([^\s"'|]*[^\s"':,;|]))`, // of a command
 		"{quoted}", quoted(""),
 		"{listed}", quoted("[ ,]+"),
 		"{bare}", `(?:\[redacted\]|({first}{rest}*(?:[,;&]{more})*)(?:{end}|$))`,
@@ -73,20 +78,22 @@ func fragments() []string {
 			`(?:\s|\z)`,
 		// Values that stay.
 		"{unmixed}", `[^A-Z]*|[^a-z]*|[^0-9]*`,
-		"{harmless}", `[*:,.;]*|{word}|{path}|sha[^:]*:[0-9a-fA-F]{8,}` +
-			`|<(?s:.*)|\$[({](?s:.*)|%.{0,2}|redacted`,
-		"{open}", `[({*].{0,6}|[({*%].*[(){}\[\]<>*:].*|%.?|%[^0-9a-fA-F].{0,5}|%.[^0-9a-fA-F].{0,4}` +
+		"{harmless}", `[*:,.;=]*|{word}|{path}|sha[^:]*:[0-9a-fA-F]{8,}` +
+			`|<(?s:.*)|\$[({](?s:.*)|%.{0,2}|redacted` +
+			`|ENC\[.*|Ag[A-D][\w+/=]{60,}`,
+		"{open}", `[A-Za-z_]\w*(?:\.\w+)+\(.*` + // a call
+			`|[({*].{0,6}|[({*%].*[(){}\[\]<>*:].*|%.?|%[^0-9a-fA-F].{0,5}|%.[^0-9a-fA-F].{0,4}` +
 			`|[\w+]+://.*|-----.*|\d{1,2}`,
 		"{prose}", `\d{1,4}|\d{1,12}:|-?[A-Za-z]*\d{0,6}:|{word}[.,;!?)]*`,
 		// What a key of anything may have: no random text.
 		"{ordinary}", `{harmless}|{open}|{code}|{dashed}|.{0,15}|[^0-9]*|[^A-Za-z]*|[/.~]?{names}`,
 		"{ordinary8}", `{harmless}|{open}|{code}|{dashed}|.{0,7}|[^0-9]*|[^A-Za-z]*`,
 		"{names}", `{part}?(?:[./~+_:-]+{part})*[./~+_:-]*`,
-		"{part}", `(?:[A-Za-z0-9]{1,6}|[A-Z0-9]{1,20}|{capital}+)`,
+		"{part}", `(?:[A-Za-z0-9]{1,6}|[A-Z0-9]{1,20}|[a-z]?{capital}+)`,
 		"{capital}", `(?:[A-Z]{0,6}[a-z]{2,}\d{0,4}|[A-Z]{1,8}\d{0,4}|{short})`, // of a name in camel case
 		"{short}", `(?:A[nst]|B[ey]|D[bo]|Go|I[dfnpst]|My|No|O[fnrs]|To|Up|V\d|v\d)`,
 		"{path}", `(?:/[a-z0-9_.~@-]*/|[.~][a-z0-9_.~@-]*/)[a-z0-9_.~@/-]*[:,.;]*`,
-		"{name}", `[a-z]+|[a-z0-9]{1,7}|{dashed}`,
+		"{name}", `[a-z]+(?:_[a-z]+)*|[a-z0-9]{1,7}|{dashed}`,
 		"{dashed}", `[a-z0-9]+(?:[./-]+[a-z0-9]+)+`,
 		"{uuid}", `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`,
 		"{code}", `(?:[A-Z]{2,8}-?\d{3,8}|[A-Z]{2,}_[A-Z_]*` +
@@ -109,7 +116,8 @@ const words = `
 	unchanged redacted hidden masked omitted sensitive changeit ok eof timeout context unexpected too
 	references already still only ignored skipped used unused reading loading get post put patch integer
 	number boolean object array exists length type value file lookup dial open read write permission
-	connection`
+	connection flag flags option options argument expects expected needs requires takes wants accepts
+	sets given provided specified passed when without instead before after also usage see`
 
 // quoted returns an expression for a text in quotes. A quote in a quoted text
 // has a backslash before it, and one in that 3, then 7. If between is set, a

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An index finds any of many texts, each of eight bytes or more, in one pass.
-// The head of a text is its first eight bytes. A filter with a bit for each
+// An index finds any of many texts, each of six bytes or more, in one pass. The
+// head of a text is its first six bytes. A filter with a bit for each
 // head rules out most places at the cost of a multiplication. The zero index is
 // empty.
 type index struct {
@@ -28,6 +28,12 @@ func (x *index) add(text string) {
 	slices.SortFunc(x.heads[h], func(a, b string) int { return len(b) - len(a) })
 	x.mark(h)
 }
+
+// alike returns the number of texts that have the head of text.
+func (x *index) alike(text string) int { return len(x.heads[headOf(text)]) }
+
+// has reports whether text is in the index.
+func (x *index) has(text string) bool { return slices.Contains(x.heads[headOf(text)], text) }
 
 // remove undoes one add of text.
 func (x *index) remove(text string) {
@@ -50,12 +56,25 @@ func (x *index) remove(text string) {
 	}
 }
 
-// mask returns s with every text of the index masked, from left to right and
-// the longest first.
+// mask returns s with every text of the index masked. A text may be escaped, and
+// escaped again with the text that it is part of.
 func (x *index) mask(s string) string {
-	var out []byte
-	copied := 0
-	for i := 0; i+minValue <= len(s); i++ {
+	var found []span
+	for _, v := range levels(s) {
+		folded := v.folded()
+		found = append(found, folded.sources(x.find(folded.text))...)
+	}
+	if len(found) == 0 {
+		return s
+	}
+	return hide(s, found)
+}
+
+// find returns where s has a text of the index, from left to right and the
+// longest first.
+func (x *index) find(s string) []span {
+	var found []span
+	for i := 0; i+headLength <= len(s); i++ {
 		h := headOf(s[i:])
 		if !x.marked(h) {
 			continue
@@ -64,14 +83,10 @@ func (x *index) mask(s string) string {
 		if n == 0 {
 			continue
 		}
-		out = append(append(out, s[copied:i]...), Mask...)
-		copied = i + n
-		i = copied - 1
+		found = append(found, span{i, i + n})
+		i += n - 1
 	}
-	if out == nil {
-		return s
-	}
-	return string(append(out, s[copied:]...))
+	return found
 }
 
 // longest returns the length of the longest text that s begins with, or 0. If
@@ -92,9 +107,12 @@ func (x *index) longest(h uint64, s string) int {
 // text.
 const minCut = 32
 
+// headLength is the length of a head.
+const headLength = 6
+
 func headOf(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		uint64(s[4])<<32 | uint64(s[5])<<40
 }
 
 func bitOf(head uint64) uint64 { return head * 0x9e3779b97f4a7c15 >> 48 }

@@ -5,7 +5,7 @@ package redact
 
 const (
 	passwordKey = `(?i:[\w-]*(?:pass[_-]?words?|passwd|pass[_-]?phrase|passcode|requirepass` +
-		`|(?:store|key|trust)pass)|(?:[\w-]*[_-])?(?:pwd|pass)|[\w-]*(?:bind|root|admin|user|db)_?pw` +
+		`|(?:store|key|trust)pass)|(?:[\w-]*[_-])?(?:pwd|pass|pw)|[\w-]*(?:bind|root|admin|user|db)_?pw` +
 		`|x-[\w-]*(?:token|key|secret)){number}` +
 		`|[\w-]*[a-z]P(?i:wd|ass){number}`
 	credentialKey = `(?i:[\w-]*(?:token|` + locks + `[_-]?key|secret[_-]?key[_-]?base|credentials?` +
@@ -21,6 +21,13 @@ const (
 // keys say that a value follows.
 func keys() []key {
 	return []key{
+		{
+			name:     "flag",
+			keywords: "pass pwd token key credential sig secret otp jwt auth bearer",
+			find:     `-+(?:` + passwordKey + `|` + credentialKey + `|[\w-]*(?:authorization|bearer))`,
+			example:  "--token",
+			harmless: "token",
+		},
 		{
 			name:     "password",
 			keywords: "pass pwd pw x-",
@@ -42,6 +49,13 @@ func keys() []key {
 			find:     `(?i:[\w-]*secret{number})`,
 			example:  "tlsSecret",
 			harmless: "secretName",
+		},
+		{
+			name:     "secret-id", // of Vault and Consul a credential, of AWS a name
+			keywords: "secret",
+			find:     `(?i:[\w-]*secret[_-]?id)`,
+			example:  "SecretID",
+			harmless: "secret_id_accessor",
 		},
 		{
 			name:     "authorization",
@@ -71,13 +85,6 @@ func keys() []key {
 			example:  "publicKeyToken",
 			harmless: "publicKeys",
 		},
-		{
-			name:     "flag",
-			keywords: "pass pwd token key credential sig secret otp jwt auth",
-			find:     `-+(?:` + passwordKey + `|` + credentialKey + `|[\w-]*authorization)`,
-			example:  "--token",
-			harmless: "token",
-		},
 	}
 }
 
@@ -93,9 +100,17 @@ func keyRules() []rule {
 			harmless: `password=${DB_PASSWORD} token=<nil> pwd=***`,
 		},
 		{
+			name:     "value of ODBC in braces",
+			after:    "password",
+			find:     `=\{([^{}"\s]+)\}(?:;|$)`,
+			keep:     `[A-Za-z_.]*`,
+			leak:     `DRIVER={ODBC};UID=sa;PWD={<<le;ek>>};Encrypt=yes`,
+			harmless: `url=x?password={password};`,
+		},
+		{
 			name:     "quoted value after an equals sign",
 			after:    "password credential authorization cookie",
-			find:     `{isquoted}{quoted}`,
+			find:     `{isquoted}{quoted}(?:["'\\]* -> {quoted})?`,
 			keep:     `{harmless}|.`,
 			leak:     `{"user":"bob","password":"<<{p:12}>>"}`,
 			harmless: `{"password":"","token":"<redacted>"}`,
@@ -120,7 +135,7 @@ func keyRules() []rule {
 			name:     "credential after a colon",
 			after:    "credential authorization",
 			find:     `{loose}`,
-			keep:     `{harmless}|{open}|{prose}|{code}|{dashed}|[({*%].*`,
+			keep:     `{harmless}|{open}|{prose}|{code}|{dashed}:?|[({*%].*`,
 			leak:     `RUNNER_TOKEN: <<{u:29}>> is not valid`,
 			harmless: `token: expired; auth: AccessDeniedException; signature: my-volume`,
 		},
@@ -135,7 +150,7 @@ func keyRules() []rule {
 		{
 			name:     "UUID or bootstrap token after a colon",
 			after:    "credential",
-			find:     `{colon}({uuid}|[a-z0-9]{6}\.[a-z0-9.]{16})(?:[^\w.-]|$)`,
+			find:     `(?:{colon}| +["']?)({uuid}|[a-z0-9]{6}\.[a-z0-9.]{16})(?:[^\w.-]|$)`,
 			leak:     `discovery with token: <<abcdef.0123456789abcdef>> failed`,
 			harmless: `token: abcdef.0123456789abcde`,
 		},
@@ -159,7 +174,7 @@ func keyRules() []rule {
 			name:     "secret after a colon",
 			after:    "secret",
 			find:     `{loose}`,
-			keep:     `{harmless}|{open}|{name}|{prose}|{code}|[({*%].*`,
+			keep:     `{harmless}|{open}|{name}[.:]?|{prose}|{code}|[({*%].*`,
 			leak:     `secret: <<{a:20}>> is not base64`,
 			harmless: `secret: default/db-creds is being deleted`,
 		},
@@ -182,7 +197,7 @@ func keyRules() []rule {
 			name:     "value in brackets",
 			after:    "password credential secret authorization cookie",
 			find:     `{sep}{brackets}`,
-			keep:     `redacted`,
+			keep:     `{word}`,
 			leak:     `map[X-Api-Key:[<<{a:24}>>] X-Request-Id:[1]]`,
 			harmless: `map[Accept:[text/plain]]`,
 		},
@@ -198,7 +213,7 @@ func keyRules() []rule {
 			after: "password credential secret authorization cookie",
 			find: "{sep}(?P<keep>(?i:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)) +" +
 				`(?:{quoted}|{bare})`,
-			keep:     `{harmless}|{open}`,
+			keep:     `{harmless}|{open}|[a-z]{1,12}`,
 			leak:     `authorization=Basic <<x1y>>, retrying`,
 			harmless: `Authorization: Bearer required`,
 		},
@@ -265,15 +280,46 @@ func keyRules() []rule {
 		},
 		{
 			name:     "pair of a name and a value",
-			keywords: "name key",
-			find: `(?i:name|key)["'\\ ]*[:=] *["'\\]*[\w.-]*` +
-				`(?i:password|passwd|passphrase|pwd|pass|token|key|secret|credentials?` +
-				`|authorization|auth|jwt)` +
+			keywords: "name key path",
+			find: `(?i:name|key|path)["'\\ ]*[:=] *["'\\]*[\w./~-]*{sensitive}` +
 				"{number}[\"'`\\\\,; \\t\\r\\n]+(?:n +)?(?i:value)[\"'`\\\\ ]*[:=][ \\t]*" +
 				`(?:{block}|\s*(?:{entry}|{scalar}(?:{quoted}|{bare})))`,
 			keep:     `{harmless}|{open}|.`,
-			leak:     `{"name":"DB_PASSWORD","value":"<<hunter2pass>>"}`,
+			leak:     `[{"op":"replace","path":"/data/password","value":"<<hunter2pass>>"}]`,
 			harmless: `{"name":"DB_USER","value":"hunter2pass"}`,
+		},
+		{
+			name:     "pair of a value and a name",
+			keywords: "value",
+			find: "(?i:value)[\"'`\\\\ ]*[:=][ \\t]*{quoted}[\"'`\\\\, ]+" +
+				`(?i:name|key|path)["'\\ ]*[:=] *["'\\]*[\w./~-]*{sensitive}{number}(?:[^\w.-]|$)`,
+			keep:     `{harmless}|.`,
+			leak:     `{"op":"test","value":"<<hunter2pass>>","path":"/spec/db/password"}`,
+			harmless: `{"value":"hunter2pass","name":"DB_USER"}`,
+		},
+		{
+			name:     "value of an environment variable",
+			keywords: "env[",
+			find:     `env\[\d+\]\.value: Invalid value: {quoted}`,
+			keep:     `{harmless}|[a-z]{1,8}|\d*|[\w+]+://[^@]*`,
+			leak:     `spec.containers[0].env[1].value: Invalid value: "<<Clove-Oil-9>>": may not be specified`,
+			harmless: `spec.containers[0].env[1].value: Invalid value: "true": must be a string`,
+		},
+		{
+			name:     "key that a quotation cut",
+			keywords: "...",
+			find: `\.\.\.\|?["\\]*[\w-]*(?:word|ord|oken|ken|cret|ret|[Kk]ey|hrase|tials?)` +
+				`["\\]+ *: *{quoted}`,
+			keep:     `{harmless}|.`,
+			leak:     `error found in #10 byte of ...|ssword":"<<{a:14}>>"|..., bigger context`,
+			harmless: `error found in #10 byte of ...|eplicas":"three"|..., bigger context`,
+		},
+		{
+			name:     "ID of a secret that is a UUID",
+			after:    "secret-id",
+			find:     `(?:{sep}|[ \t]+)["'\\]*({uuid})(?:[^\w-]|$)`,
+			leak:     `login with role_id=r secret_id=<<{h:8}-{h:4}-{h:4}-{h:4}-{h:12}>> failed`,
+			harmless: `SecretId: prod/db-credentials was not found`,
 		},
 		{
 			name:     "random value of any key",
@@ -293,7 +339,7 @@ func keyRules() []rule {
 			name:     "quoted value after a blank",
 			after:    "password credential",
 			find:     ` +{quoted}`,
-			keep:     `{harmless}|{name}|{code}|.{0,5}|(?s:.* .*)`,
+			keep:     `{harmless}|{name}|{code}|-.*|.{0,5}|(?s:.* .*)`,
 			leak:     `ipsec.secrets: cannot parse PSK "<<{a:24}>>"`,
 			harmless: `cannot read token "registry" of 'api'`,
 		},
@@ -340,7 +386,7 @@ func keyRules() []rule {
 		{
 			name:     "netrc",
 			keywords: "machine default",
-			find:     `(?:machine +\S+|default) +login +\S+ +password +["']?([^\s"']+)`,
+			find:     `(?:machine +\S+|default)\s+login +\S+\s+password +["']?([^\s"']+)`,
 			leak:     `machine git.example.com login ci password <<guest-77>> is not complete`,
 			harmless: `default login of the machine needs a password`,
 		},
@@ -358,13 +404,6 @@ func keyRules() []rule {
 			keep:     `{word}`,
 			leak:     `define('AUTH_KEY', '<<{p:32}>>') is repeated`,
 			harmless: `define('WP_DEBUG', 'true')`,
-		},
-		{
-			name:     "unseal key of Vault",
-			keywords: "unseal",
-			find:     `(?i:unseal key) \d+: +(\S+)`,
-			leak:     `Unseal Key 1: <<{b:44}>>`,
-			harmless: `unseal key shares: 5`,
 		},
 		{
 			name:     "counts of tests",

@@ -37,13 +37,6 @@ func sqlRules() []rule {
 			harmless: `login with password is disabled`,
 		},
 		{
-			name:     "PASSWORD between dollars",
-			keywords: "PASSWORD",
-			find:     `(?i:password) +\$\$([^$]+)`,
-			leak:     `ALTER ROLE app PASSWORD $$<<{a:14}>>$$: ERROR`,
-			harmless: `password $HOME is not set`,
-		},
-		{
 			name:     "SET PASSWORD",
 			keywords: "set",
 			find:     `(?i:set +password +for +\S+ += *(?:password\( *)?){quoted}`,

@@ -15,7 +15,7 @@ func tokenRules() []rule {
 			name:     "bearer token",
 			keywords: "bearer",
 			find:     "(?i:bearer) +({token}{8,})(?:[^\\w.~+/=\"'`\\\\-]|$)",
-			keep:     `[A-Za-z~+/-]{8,19}`,
+			keep:     `[A-Za-z~+/-]{8,19}|[a-z_]+=\d*`,
 			leak:     `token rejected: Bearer <<{a:36}>> is not known`,
 			harmless: `Bearer authentication is required`,
 		},
@@ -82,13 +82,6 @@ func tokenRules() []rule {
 			harmless: `rubygems_version`,
 		},
 		{
-			name:     "key of Google or Bedrock",
-			keywords: "AIza ABSK",
-			find:     `[_-]*((?:AIza[\w-]{20}|ABSK[\w-]{40})[\w-]*{token}*)`,
-			leak:     `googleapi: API key not valid: <<AIza{w:35}>>`,
-			harmless: `AIza`,
-		},
-		{
 			name:     "prefix that a name may have, and random text",
 			keywords: "ATATT3 ATBB fm2_ fo1_ glc_ gsk_ hf_ npm_ ntn_ pplx- phx_ rdme_ r8_ sbp_ sgp_",
 			find:     `[_-]*({keyword}[A-Za-z0-9]{20,}{tail}){stop}`,
@@ -143,14 +136,6 @@ func tokenRules() []rule {
 			harmless: `key-{h:31}`,
 		},
 		{
-			name:     "old key of OpenAI or Notion",
-			keywords: "sk- secret_",
-			find:     `[_-]*((?:sk-[A-Za-z0-9]{40}|secret_[A-Za-z0-9]{43})[A-Za-z0-9]*)(?:[^\w-]|$)`,
-			keep:     `{unmixed}`,
-			leak:     `key <<sk-{a:48}>> has no quota`,
-			harmless: `sk-learn is not installed`,
-		},
-		{
 			name:     "token of Slack",
 			keywords: "xoxa- xoxb- xoxe- xoxp- xoxr- xoxs-",
 			find:     `[_-]*({keyword}\d[\w-]{3,}{token}*)`,
@@ -191,13 +176,6 @@ func tokenRules() []rule {
 			harmless: `s.{l:24}`,
 		},
 		{
-			name: "parts of fixed length",
-			find: `(pat[\w-]{14}\.[\w-]{64}` +
-				`|[\w-]{14}\.atlasv1\.{token}*|[\w-]{3,}\dQ~{token}{31,}){stop}`,
-			leak:     `registry: <<{a:14}.atlasv1.{w:67}>> was rejected`,
-			harmless: `{a:13}.atlasv1.x`,
-		},
-		{
 			name:     "long random word",
 			mixed:    true,
 			find:     `{run}`,
@@ -218,7 +196,7 @@ func tokenRules() []rule {
 			name:     "prefix and a random tail",
 			mixed:    true,
 			find:     `{run}`,
-			each:     `((?:[A-Za-z][A-Za-z0-9]{1,14}_){1,3}[A-Za-z0-9]{14,}(?:_[A-Za-z0-9]+)*)`,
+			each:     `\b((?:[A-Za-z][A-Za-z0-9]{1,14}_){1,3}[A-Za-z0-9]{14,}(?:_[A-Za-z0-9]+)*)`,
 			keep:     `{unmixed}|{names}`,
 			leak:     `netlify deploy with <<nfp_{a:36}>> failed`,
 			harmless: `npm_config_registry_Override2IsIgnored`,
@@ -272,19 +250,18 @@ func tokenRules() []rule {
 			harmless: `SASL authentication failed using SCRAM-SHA-512: user does not exist`,
 		},
 		{
+			name:     "hash of a password in LDAP",
+			keywords: "{SSHA {SHA {SMD5} {MD5} {CRYPT} {PBKDF2 {ARGON2",
+			find:     "(\\{(?:S?SHA|S?MD5|CRYPT|PBKDF2|ARGON2)[\\w-]*\\}[^\\s\"'`]{10,})",
+			leak:     `userPassword: <<{SSHA}{b:36}>>`,
+			harmless: `the scheme {SSHA} is not known`,
+		},
+		{
 			name:     "file of Ansible Vault",
 			keywords: "$ANSIBLE_VAULT",
 			find:     `({keyword};[\w.;]+(?:\s+[0-9a-f]{20,})*)`,
 			leak:     `ansible: <<$ANSIBLE_VAULT;1.1;AES256 {h:80}>> cannot be decrypted`,
 			harmless: `$ANSIBLE_VAULT is not set`,
-		},
-		{
-			name:     "private member of a JSON Web Key",
-			keywords: "\"kty\"",
-			find:     `"kty"([^}]*)`,
-			each:     `"(?:k|d|p|q|dp|dq|qi)": *"([\w-]{16,})"`,
-			leak:     `jwk {"kty":"oct","k":"<<{w:43}>>"} is too short`,
-			harmless: `jwk {"kty":"RSA","n":"abc"}`,
 		},
 		{
 			name:     "digest in base64",

@@ -30,19 +30,22 @@ func urlRules() []rule {
 			harmless: `ssh://git-deployment-user@git.example.com`,
 		},
 		{
-			name:     "token as the user of a web URL",
-			keywords: "*@",
-			find:     "{near}https?://([^\\s\"'`/?#:@]{16,})(?::[^\\s\"'`/?#]*)?@",
-			leak:     `https://<<{a:40}>>@github.example.com/org/repo.git not found`,
-			harmless: `https://bob@github.example.com`,
+			name:     "half of a password that is taken for a port",
+			keywords: "port nonnumeric",
+			find: `(?:port ":?([^"]+)" after host|port number: "([^"]+)"|nonnumeric port: '([^']+)'` +
+				`|Port could not be cast to integer value as '([^']+)')`,
+			keep:     `{harmless}|{open}|\d{1,6}[a-z]{0,2}|(?i:[\w-]*port[\w-]*)|https?`,
+			leak:     `invalid port ":<<hunter>>" after host`,
+			harmless: `parse "http://h:${PORT}/": invalid port ":${PORT}" after host`,
 		},
 		{
-			name:     "short token as the user of a web URL",
-			keywords: "*@",
-			find:     "{near}https?://([^\\s\"'`/?#:@]{8,})@",
-			keep:     `[^0-9]*`,
-			leak:     `http://<<abcdefg1>>@h`,
-			harmless: `http://abcdefgh@h`,
+			name:     "part of a connection string of libpq",
+			keywords: "missing invalid",
+			find: `(?:missing "=" after "([^"]+)" in connection` +
+				`|invalid integer value "([^"]+)" for connection option "port")`,
+			keep:     `{harmless}`,
+			leak:     `missing "=" after "<<cobalt-horse>>" in connection info string"`,
+			harmless: `missing "=" in the selector "app"`,
 		},
 		{
 			name:     "data source of MySQL",
@@ -129,16 +132,9 @@ func urlRules() []rule {
 			harmless: `https://office.com/webhook`,
 		},
 		{
-			name:     "token of a bot of Telegram",
-			keywords: "*:AA",
-			find:     `(?:\S*[^\w-])?(?:bot)?\d{8,10}:(AA[\w-]{33})(?:[^\w-]|$)`,
-			leak:     `Get "https://api.telegram.org/bot{d:9}:<<AA{w:33}>>/getMe"`,
-			harmless: `MAC 00:AA:11:BB:22:CC`,
-		},
-		{
 			name:     "part of a resource name",
-			keywords: ":secret: checksum/",
-			find:     `(?P<keep>(?::secret:|checksum/[\w-]+: *)[\w./+=@-]*)`,
+			keywords: ":secret: checksum/ checksum~",
+			find:     "(?P<keep>(?::secret:|checksum(?:/|~1)[\\w-]+[\"',: ]*(?:value[\"': ]*)?)[\\w./+=@-]*)",
 			harmless: `arn:aws:secretsmanager:eu:1:secret:prod/db-AbCdEf`,
 		},
 	}

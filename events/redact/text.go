@@ -34,15 +34,32 @@ func settle(s string, mask func(string) string) string {
 // A span is a part of a text: from its first byte to the byte after its last.
 type span struct{ from, to int }
 
-// mask returns s with each credential masked.
+// mask returns s with each credential masked. It looks at s as it is, as a
+// command if it has a list of arguments, and at what its escapes mean.
 func (t *table) mask(s string) string {
-	found := t.find(s)
+	var found []span
+	var views []view
+	for _, v := range levels(s) {
+		views = append(views, v)
+		joined := v.joined()
+		if joined.text != v.text {
+			views = append(views, joined)
+		}
+	}
+	for _, v := range views {
+		found = append(found, v.sources(t.find(v.text))...)
+	}
 	if len(found) == 0 {
 		return s
 	}
+	return hide(s, append(found, echoes(s, views, found)...))
+}
+
+// hide returns s with a mask for each of its parts. Parts that overlap get one.
+func hide(s string, parts []span) string {
 	var out strings.Builder
 	copied := 0
-	for _, m := range merge(append(found, masksIn(s)...)) {
+	for _, m := range merge(append(parts, masksIn(s)...)) {
 		out.WriteString(s[copied:m.from])
 		out.WriteString(Mask)
 		copied = m.to

@@ -6,10 +6,9 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"net/url"
+	"encoding/hex"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -99,12 +98,13 @@ func (v *SecretValues) Pin(values ...[]byte) (release func()) {
 
 // accepted returns b as a value to mask, or nothing if b is refused.
 func accepted(b []byte) string {
-	b = bytes.TrimSpace(b)
+	value := string(bytes.TrimSpace(b))
+	folded := view{text: value}.folded().text
 	switch {
-	case len(b) < minValue, len(b) > maxBytes, strings.Contains(Mask, string(b)):
+	case len(folded) < minValue, len(value) > maxBytes, strings.Contains(Mask, folded):
 		return ""
 	}
-	return string(b)
+	return value
 }
 
 // pin keeps the value, and adds its forms if it is new.
@@ -184,19 +184,19 @@ func (v *SecretValues) Redact(s string) string {
 	return settle(s, func(s string) string { return compiled().mask(v.forms.mask(s)) })
 }
 
-// formsOf returns the forms of value in a text.
+// formsOf returns the forms of value in a text that is decoded and folded.
 func formsOf(value string) []string {
-	inJSON, _ := json.Marshal(value) // a string has no errors
 	forms := []string{
-		value,
-		clean(value), // as a note shows it
-		// Each part of a URL has different escapes.
-		url.QueryEscape(value),
-		url.PathEscape(value),
-		url.User(value).String(),
-		(&url.URL{Path: value}).EscapedPath(),
-		(&url.URL{Fragment: value}).EscapedFragment(),
-		string(inJSON[1 : len(inJSON)-1]),
+		string([]rune(value)), // in JSON
+		clean(value),          // in a note
+	}
+	plain := view{text: value}
+	for range 3 { // a value may look like a part of a URL
+		forms = append(forms, plain.text, strings.ReplaceAll(plain.text, " ", "+")) // as it is and in a query
+		plain = plain.replaced(percent)
+	}
+	for i, text := range forms {
+		forms[i] = view{text: text}.folded().text
 	}
 	for _, enc := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, enc.EncodeToString([]byte(value)), enc.EncodeToString([]byte(value+"\n")))
@@ -208,8 +208,12 @@ func formsOf(value string) []string {
 			forms = append(forms, enc.EncodeToString([]byte("xx"[:skip] + value))[edge:whole])
 		}
 	}
-	q := strconv.Quote(value)
-	forms = append(forms, q[1:len(q)-1])
+	forms = append(
+		forms,
+		hex.EncodeToString([]byte(value)),
+		strings.Trim(fmt.Sprint([]byte(value)), "[]"),
+		strings.Trim(fmt.Sprintf("%#v", []byte(value)), "[]byte{}"),
+	)
 	forms = slices.DeleteFunc(forms, func(f string) bool {
 		return len(f) < minValue || strings.Contains(Mask, f)
 	})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,74 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 			assert.NotContains(t, got, std([]byte("u:" + value))[6:18], tc.reason)
 		})
 	}
+}
+
+// TestSecretValues_MaskWhatGoPrints: %v of Secret.Data has the bytes of each
+// value as numbers.
+func TestSecretValues_MaskWhatGoPrints(t *testing.T) {
+	secret := map[string][]byte{"password": []byte("tulip & rose/42"), "other": []byte("cedar\nroots\n")}
+	var secrets redact.SecretValues
+	for _, value := range secret {
+		require.Equal(t, 1, secrets.Add(value))
+	}
+	for _, verb := range []string{"%v", "%+v", "%d", "%#v", "%x", "%q", "%s"} {
+		text := fmt.Sprintf("cannot use "+verb, secret)
+		got := secrets.Redact(text)
+		for _, value := range secret {
+			printed := strings.Trim(fmt.Sprintf(verb, value[:8]), `[]"{}byte`)
+			assert.NotContains(t, got, printed, text)
+		}
+		assert.Contains(t, got, redact.Mask, text)
+	}
+}
+
+// TestSecretValues_MaskWhatIsEscapedTwice: JSON in JSON, and a query in a query.
+func TestSecretValues_MaskWhatIsEscapedTwice(t *testing.T) {
+	lower := func(s string) string {
+		return regexp.MustCompile(`%..`).ReplaceAllStringFunc(s, strings.ToLower)
+	}
+	inJSON := func(s string) string {
+		quoted := strconv.Quote(s)
+		return quoted[1 : len(quoted)-1]
+	}
+	for _, value := range []string{
+		"p@ss/w0rd&\"1\"", `back\slash%41 and "more"`, "grüß dich, welt", "two  blanks\tand a tab",
+	} {
+		var secrets redact.SecretValues
+		require.Equal(t, 1, secrets.Add([]byte(value)))
+		for name, text := range map[string]string{
+			"LowerCase":     lower(url.QueryEscape(value)),
+			"LowerCasePath": lower(url.PathEscape(value)),
+			"JSONInJSON":    inJSON(inJSON(value)),
+			"QueryInQuery":  url.QueryEscape(url.QueryEscape(value)),
+			"PathInPath":    url.PathEscape(url.PathEscape(value)),
+			"QueryInJSON":   inJSON(url.QueryEscape(value)),
+			"JSONInQuery":   url.QueryEscape(inJSON(value)),
+			"Slash":         strings.ReplaceAll(inJSON(value), "/", `\/`),
+			"Base64InJSON":  strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte(value)), "/", `\/`),
+		} {
+			got := strings.TrimRight(secrets.Redact("it is "+text), "=")
+			assert.Equal(t, "it is "+redact.Mask, got, "%s of %s", name, value)
+		}
+	}
+}
+
+// TestSecretValues_MaskABlockOfYAML: the lines of the value are indented, or
+// folded into one.
+func TestSecretValues_MaskABlockOfYAML(t *testing.T) {
+	value := "host = db\n  user = app\nkey = zinnia"
+	var secrets redact.SecretValues
+	require.Equal(t, 1, secrets.Add([]byte(value+"\n")))
+	for _, indent := range []string{"", "  ", "\t", "        "} {
+		block := strings.ReplaceAll(value, "\n", "\n"+indent)
+		text := "file: |\n" + indent + block + "\nnext: fine"
+		assert.Equal(t, "file: |\n"+indent+redact.Mask+"\nnext: fine", secrets.Redact(text))
+		assert.Equal(t, "file: | "+redact.Mask+" next: fine",
+			strings.Join(strings.Fields(redact.Note(text, secrets.Redact)), " "))
+		quoted := strconv.Quote(text)
+		assert.NotContains(t, secrets.Redact(quoted), "zinnia")
+	}
+	assert.Equal(t, redact.Mask, secrets.Redact(strings.ReplaceAll(value, "\n", " ")))
 }
 
 // JSON and each part of a URL have different escapes.
