@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package redact masks credentials in text for people: event notes, condition
-// messages and log lines.
+// messages and log lines. It imports the standard library only, so a program
+// can use it alone, with any logger or recorder.
 //
 // Errors quote their input. Controllers have put database URLs, Authorization
 // headers and the data of Secrets into Events, which every user with read
@@ -20,16 +21,21 @@
 //   - after a key of a credential, in settings, JSON, YAML, headers and structs
 //     of Go: DB_PASSWORD=x, "apiKey": "x", GH_PAT=x, or any key with a random
 //     value
-//   - after a flag, also a short one of a well-known client: redis-cli -a x
+//   - after a flag or in the arguments of a well-known client: redis-cli -a x
 //   - in URLs and data source names: the password, the path of a webhook, and
 //     keys in the query
 //   - in statements of SQL: IDENTIFIED BY 'x'
-//   - in manifests of Secrets, and as private keys
+//   - in manifests and patches of Secrets, and as private keys
 //   - as tokens with the prefix of an issuer
 //   - by shape: a word of 32 bytes or more of upper case, lower case and digits
 //
-// They keep names of objects, methods and error codes, paths, digests, commit
-// hashes, UUIDs and certificates.
+// The rules also see a text with its escapes decoded once and twice: those of
+// URLs, JSON, Go and HTML. A value that a rule masks is masked wherever else it
+// stands, if it has 6 bytes or more, as is a quoted part of it of 4 bytes or
+// more: parsers take half of a password for a port, and quote that.
+//
+// The rules keep names of objects, methods and error codes, paths, digests,
+// commit hashes, UUIDs and certificates.
 //
 // Text does not find every credential. It misses
 //
@@ -37,15 +43,18 @@
 //     the password hunter2 is wrong
 //   - a token that looks like an ID: hex, lower case or a UUID without a key
 //   - a short token of an unknown kind, without a key
+//   - an argument of a client that no rule knows, without a flag that says
+//     password or token
+//   - a password in a column of a table, or on the line after a prompt
 //   - after a key such as secret, a credential that looks like the name of an
 //     object
 //   - after a colon and a blank, a value that looks like the code of an error:
 //     password: SUMMER2024
 //   - a value that looks like a placeholder: password=<hunter2
 //
-// A controller that reads Secrets should register their values with
-// [SecretValues], which masks the values that it keeps. [Note] adds the limits
-// of an Event's note. All functions are safe for concurrent use.
+// A controller that reads Secrets should read each within an [Attempt], which
+// masks its values in all texts. [Note] adds the limits of an Event's note.
+// Functions and the methods of [SecretValues] are safe for concurrent use.
 //
 // # When not to use it
 //

@@ -29,7 +29,9 @@ func TestFinder_TakesLinearTime(t *testing.T) {
 		"ghp_", "AKIA", "aaa1Q~", "password=[redacted]", "token: Invalid value: ", "name:token,value:",
 		"pass=1 ", "IDENTIFIED BY a", "create user ", "redis-cli ", "mysql -p ",
 		"hooks.slack.com/services/", "?key=", "$2b$", "define('A_KEY', '", `"kty"`, "host id ", "MIIabcCC",
-		"auth: ", "machine a login b password ", ":5432:a:b:",
+		"auth: ", "machine a login b password ", ":5432:a:b:", `"path":"/a/token","value":"`, `value="a" key="`,
+		"env[0].value: Invalid value: \"", `...|sword":"`, "secret_id ", "echo a:b | ", "chpasswd: {list: a:b ",
+		"mc alias set a b c ", "sqlplus a/b", "auth('a','", "vault login ", `port ":`, "pwd={a",
 	} {
 		for _, before := range []string{"", "password="} {
 			short := shown(before + fill(part, size))

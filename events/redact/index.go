@@ -56,8 +56,8 @@ func (x *index) remove(text string) {
 	}
 }
 
-// mask returns s with every text of the index masked. A text may be escaped, and
-// escaped again with the text that it is part of.
+// mask returns s with every text of the index masked. A text may be escaped,
+// and escaped again with the text that it is part of.
 func (x *index) mask(s string) string {
 	var found []span
 	for _, v := range levels(s) {

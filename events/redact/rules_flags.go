@@ -39,28 +39,39 @@ func flagRules() []rule {
 			harmless: `psql -U app -h db`,
 		},
 		{
-			name:     "-a of Redis",
-			keywords: "redis-cli redis-benchmark",
-			find:     `{keyword}{options} (?:-a *|--pass +){argument}`,
+			name: "short flag of a client",
+			keywords: "redis- sqlcmd bcp isql tsql mosquitto_ ipmitool zip unzip ldap ssh-keygen " + //nolint:misspell // programs
+				"openssl 7z 7za rar unrar lftp xfreerdp wfreerdp",
+			find: `(?:redis-(?:cli|benchmark){options} (?:-a *|--pass +)` +
+				`|(?:sqlcmd|bcp|isql|tsql|mosquitto_\w+|ipmitool|zip|unzip){options} -P *` + //nolint:misspell // programs
+				`|ldap[a-z]+{options} -w *` +
+				`|ldappasswd{options} -[as] +` +
+				`|ssh-keygen{options} -[NP] +` +
+				`|openssl (?:enc|aes\S*|des\S*){options} -[kK] +` +
+				`|(?:7za?|rar|unrar){options} -p` +
+				`|lftp{options} (?:-u|--user) +[^\s,]+,` +
+				`|[xw]freerdp{options} /p:){argument}`,
 			keep:     `{harmless}|-.*`,
 			leak:     `exec redis-cli -h cache -a <<{a:16}>> ping: exit status 1`,
-			harmless: `redis-cli -h cache -p 6379 ping`,
+			harmless: `sqlcmd -S db -d runs -i schema.sql; ldapsearch -x -W; scp -P 2222 a b`,
 		},
 		{
-			name:     "-P of clients and archives",
-			keywords: "sqlcmd bcp isql tsql mosquitto_ ipmitool zip unzip", //nolint:misspell // programs
-			find:     `{keyword}\w*{options} -P *{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `sqlcmd -S db,1433 -U sa -P <<{p:14}>> -Q "SELECT 1": Login failed`,
-			harmless: `sqlcmd -S db -d runs -i schema.sql; scp -P 2222 a b`,
-		},
-		{
-			name:     "-w of LDAP",
-			keywords: "ldapsearch ldapadd ldapmodify ldapdelete ldapcompare ldapmodrdn ldappasswd ldapwhoami",
-			find:     `{keyword}{options} -w *{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `ldapsearch -x -D cn=admin -w <<admin-pass1>> -b dc=example: 49`,
-			harmless: `ldapsearch -x -b dc=example -W`,
+			name: "argument of a command",
+			keywords: "mc rabbitmqctl mosquitto_passwd htpasswd net etcdctl connect nmcli rclone mysqladmin " +
+				"sonar.login",
+			find: `(?:mc(?: +-\S+)* +(?:(?:alias set|config host add) +\S+ +\S*[^\s:]|admin user add +\S+)` +
+				` +\S*[^\s:] +` +
+				`|rabbitmqctl{options} (?:add_user|change_password|authenticate_user) +[^\s-]\S* +` +
+				`|mosquitto_passwd +(?:-\w+ +)*-b +\S+ +[^\s-]\S* +` +
+				`|htpasswd +(?:-\w*b\w*n\w* +|-\w*n\w*b\w* +|-[a-mo-zA-Z]*b[a-mo-zA-Z]* +\S+ +)\S+ +` +
+				`|net use(?: +\S:)? +\\+\S+ +|net user +[^\s/]+ +` +
+				`|etcdctl{options} user (?:add|passwd) +["']?[\w.-]+:` +
+				`|connect to \S+ user \S+ using +` +
+				`|nmcli{options} (?:password|\S*psk) +|rclone{options} pass +|mysqladmin{options} password +` +
+				`|[\w-]*sonar\.login=){argument}`,
+			keep:     `{harmless}|[-/*].*`,
+			leak:     `mc alias set store https://minio:9000 admin <<{a:16}>>: exit status 1`,
+			harmless: `mc alias set store https://minio:9000: exit status 1; htpasswd -c file admin`,
 		},
 		{
 			name:     "-A, -X and -c of SNMP",
@@ -71,45 +82,11 @@ func flagRules() []rule {
 			harmless: `snmpwalk -v2c -c public host`,
 		},
 		{
-			name:     "-N of ssh-keygen",
-			keywords: "ssh-keygen",
-			find:     `{keyword}{options} -[NP] +{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `ssh-keygen -q -N <<my-phrase-3>> -f id: exit status 1`,
-			harmless: `ssh-keygen -q -f id`,
-		},
-		{
-			name:     "-b of htpasswd",
-			keywords: "htpasswd",
-			find: `htpasswd +(?:-\w*b\w*n\w* +|-\w*n\w*b\w* +` +
-				`|-[a-mo-zA-Z]*b[a-mo-zA-Z]* +\S+ +)\S+ +{argument}`,
-			leak:     `htpasswd -bn admin <<hunter2x>> | tee f`,
-			harmless: `htpasswd -c file admin`,
-		},
-		{
 			name:     "user and password of Oracle",
 			keywords: "sqlplus sqlldr expdp impdp rman",
 			find:     `{keyword}{options} +(?:userid=)?["']?[\w.$#-]+/(?:'([^']+)'|([^\s"'@/]+))(?:[@"'\s]|$)`,
 			leak:     `sqlplus -S app/<<{a:12}>>@db.example.com:1521/ORCL: ORA-12154`,
 			harmless: `sqlplus /nolog @scripts/init.sql: exit status 1`,
-		},
-		{
-			name:     "keys of MinIO's client",
-			keywords: "mc",
-			find: `mc(?: +-\S+)* +(?:(?:alias set|config host add) +\S+ +\S*[^\s:]|admin user add +\S+)` +
-				` +\S*[^\s:] +{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `mc alias set store https://minio:9000 admin <<{a:16}>>: exit status 1`,
-			harmless: `mc alias set store https://minio:9000: exit status 1`,
-		},
-		{
-			name:     "command that takes a user and a password",
-			keywords: "rabbitmqctl mosquitto_passwd",
-			find: `(?:rabbitmqctl{options} (?:add_user|change_password|authenticate_user)` +
-				`|mosquitto_passwd +(?:-\w+ +)*-b +\S+) +[^\s-]\S* +{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `rabbitmqctl change_password app <<orchid55>>: exit status 70`,
-			harmless: `rabbitmqctl set_permissions -p / app ".*" ".*" ".*": exit status 70`,
 		},
 		{
 			name:     "command that takes a token",
@@ -119,21 +96,6 @@ func flagRules() []rule {
 			keep:     `{harmless}|-.*|.*=.*|.{0,7}`,
 			leak:     `vault login <<swordfish-77>>: exit status 2`,
 			harmless: `vault login -method=kubernetes role=app: exit status 2`,
-		},
-		{
-			name:     "key of OpenSSL",
-			keywords: "openssl",
-			find:     `openssl (?:enc|aes\S*|des\S*){options} -[kK] +{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `openssl enc -aes-256-cbc -k <<otter-pass>> -in a: bad decrypt`,
-			harmless: `openssl x509 -in cert.pem -noout: exit status 1`,
-		},
-		{
-			name:     "-p of archives",
-			keywords: "7z 7za rar unrar",
-			find:     `{keyword}{options} -p{argument}`,
-			leak:     `7z x -p<<{a:10}>> backup.7z: exit status 2`,
-			harmless: `7z x backup.7z -o/data: exit status 2`,
 		},
 		{
 			name:     "text for the standard input of a command",
@@ -164,58 +126,12 @@ func flagRules() []rule {
 			harmless: `chpasswd: (user app) pam_chauthtok() failed`,
 		},
 		{
-			name:     "user and password of lftp",
-			keywords: "lftp",
-			find:     `lftp{options} (?:-u|--user) +[^\s,]+,{argument}`,
-			leak:     `lftp -u deploy,<<bramble1>> sftp://files: exit status 1`,
-			harmless: `lftp -u deploy sftp://files: exit status 1`,
-		},
-		{
-			name:     "password for Windows",
-			keywords: "net xfreerdp wfreerdp",
-			find:     `(?:net use(?: +\S:)? +\\+\S+ +|net user +[^\s/]+ +|[xw]freerdp{options} /p:){argument}`,
-			keep:     `{harmless}|[/*].*`,
-			leak:     `net use X: \\files\share <<Bramble!1>> /user:app: error 1326`,
-			harmless: `net use failed: System error 67 has occurred`,
-		},
-		{
-			name:     "user and password of etcdctl",
-			keywords: "etcdctl",
-			find:     `etcdctl{options} user (?:add|passwd) +["']?[\w.-]+:{argument}`,
-			leak:     `etcdctl user add root:<<cumin>>: exit status 1`,
-			harmless: `etcdctl user add root: exit status 1`,
-		},
-		{
 			name:     "call that takes a user and a password",
 			keywords: "auth( changeUserPassword( login( Credentials(",
 			find:     `\w*{keyword} *[\\"']+[^"'\\]*[\\"']+ *, *[\\"']+([^"'\\]+)`,
 			keep:     `{harmless}`,
 			leak:     `mongosh --eval 'db.changeUserPassword("app", "<<cumin-seed>>")': exit status 1`,
 			harmless: `client.login(user, password) failed`,
-		},
-		{
-			name:     "password in words of a command",
-			keywords: "connect nmcli rclone mysqladmin",
-			find: `(?:connect to \S+ user \S+ using|nmcli{options} (?:password|\S*psk)|rclone{options} pass` +
-				`|mysqladmin{options} password) +{argument}`,
-			keep:     `{harmless}`,
-			leak:     `db2 connect to runs user app using <<basil77>>: SQL30082N`,
-			harmless: `db2 connect to runs: SQL1013N`,
-		},
-		{
-			name:     "new password of LDAP",
-			keywords: "ldappasswd",
-			find:     `ldappasswd{options} -[as] +{argument}`,
-			keep:     `{harmless}|-.*`,
-			leak:     `ldappasswd -D cn=admin -W -s <<thyme2new>> uid=a: exit status 49`,
-			harmless: `ldappasswd -D cn=admin -W -S uid=a: exit status 49`,
-		},
-		{
-			name:     "token of Sonar's scanner",
-			keywords: "sonar.login",
-			find:     `[\w-]*{keyword}={argument}`,
-			leak:     `sonar-scanner -Dsonar.login=<<{h:40}>>: exit status 1`,
-			harmless: `sonar-scanner -Dsonar.host.url=https://sonar: exit status 1`,
 		},
 		{
 			name:     "-p after a user",

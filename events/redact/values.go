@@ -15,17 +15,22 @@ import (
 
 const (
 	maxValues = 1024
-	maxBytes  = 1 << 20 // of all values; their forms take about ten times as much
+	maxBytes  = 1 << 20 // of all values; their forms take about twenty times as much
 	minValue  = 8
 )
 
 // SecretValues masks exact values, such as those a controller reads from
 // Secrets. It keeps the 1024 values that were added last in memory, and those
-// that are pinned. [SecretValues.Redact] masks each of them in plain, base64
-// and URL-escaped form, and as strconv.Quote and json.Marshal write it. In the
-// base64 of a longer text it masks the value except for the bytes at its edges.
-// The zero value is ready to use, is safe for concurrent use, and must not be
-// copied.
+// that are pinned. [SecretValues.Redact] masks each of them
+//
+//   - in plain text, also in a block of YAML
+//   - with the escapes of URLs, JSON, Go and HTML, also if the escaped text is
+//     escaped again: JSON in JSON
+//   - in base64 and hex, and as Go prints bytes: [99 111 110]
+//
+// In the base64 of a longer text it masks the value except for the bytes at its
+// edges. The zero value is ready to use, is safe for concurrent use, and must
+// not be copied.
 type SecretValues struct {
 	mu    sync.RWMutex
 	known map[string]*secretValue
@@ -42,12 +47,13 @@ type secretValue struct {
 }
 
 // Add registers values and returns how many it accepted. It keeps no reference
-// to them. White space around a value is not part of it. Add refuses values
-// shorter than 8 bytes, since they would mask ordinary words, values longer
-// than 1 MiB, and parts of [Mask]. It keeps at most 1024 values that are not
-// pinned, and 1 MiB of them, and drops the least recently added ones first. A
-// reconcile may add its values each time, because adding a known value costs
-// little. A nil *SecretValues accepts nothing.
+// to them. White space around a value is not part of it, and a run of it within
+// a value counts as one byte. Add refuses values shorter than 8 bytes, since
+// they would mask ordinary words, values longer than 1 MiB, and parts of
+// [Mask]. It keeps at most 1024 values that are not pinned, and 1 MiB of them,
+// and drops the least recently added ones first. A reconcile may add its values
+// each time, because adding a known value costs little. A nil *SecretValues
+// accepts nothing.
 func (v *SecretValues) Add(values ...[]byte) int {
 	if v == nil {
 		return 0

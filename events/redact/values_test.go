@@ -76,7 +76,7 @@ func TestSecretValues_MaskWhatGoPrints(t *testing.T) {
 	}
 }
 
-// TestSecretValues_MaskWhatIsEscapedTwice: JSON in JSON, and a query in a query.
+// TestSecretValues_MaskWhatIsEscapedTwice: JSON in JSON, a query in a query.
 func TestSecretValues_MaskWhatIsEscapedTwice(t *testing.T) {
 	lower := func(s string) string {
 		return regexp.MustCompile(`%..`).ReplaceAllStringFunc(s, strings.ToLower)
