@@ -40,6 +40,8 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	cmd.Dir = dir
 	if dir != "" { // the build module decides the Go version of its builds
 		cmd.Env = append(os.Environ(), environment()...)
+		// A program may need a newer Go than the one that is installed.
+		cmd.Env = append(cmd.Env, "GOTOOLCHAIN=auto")
 	}
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

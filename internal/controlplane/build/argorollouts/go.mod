@@ -1,11 +1,11 @@
 module github.com/proompteng/controllerkit/internal/controlplane/build/argorollouts
 
-go 1.26.1
+go 1.26.10
 
 tool github.com/argoproj/argo-rollouts/cmd/rollouts-controller
 
 require (
-	github.com/argoproj/argo-rollouts v1.10.1
+	github.com/argoproj/argo-rollouts v1.10.2
 	k8s.io/api v0.34.5
 	k8s.io/apimachinery v0.34.5
 )
