@@ -37,12 +37,10 @@
 //     [github.com/proompteng/controllerkit/metrics/catalog] lists the
 //     instruments.
 //   - [github.com/proompteng/controllerkit/rollout] renders a Deployment, or in
-//     its place a canary of Argo Rollouts that it has checked.
+//     its place a canary of Argo Rollouts that it has checked, and reads,
+//     promotes and aborts a live one.
 //     [github.com/proompteng/controllerkit/rollout/plan] switches a live
 //     workload without losing a pod.
-//     [github.com/proompteng/controllerkit/rollout/live] asks a cluster.
-//     [github.com/proompteng/controllerkit/rollout/settings] reads chart values
-//     and the environment.
 //
 // The packages do not import one another and have no global state. Each
 // goroutine ends before the call that started it returns, unless a function of

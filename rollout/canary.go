@@ -6,7 +6,6 @@ package rollout
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -30,7 +29,8 @@ func (p *problems) canary(r *Rollout) {
 		path := inCanary("stableService")
 		p.add(field.Invalid(path, c.StableService, "must be another Service than canaryService"))
 	}
-	p.podMetadata(r)
+	p.podMetadata(r, "canaryMetadata", c.CanaryMetadata)
+	p.podMetadata(r, "stableMetadata", c.StableMetadata)
 	p.threshold(c)
 	p.analysis(c.Analysis, inCanary("analysis"))
 }
@@ -161,19 +161,15 @@ func (p *problems) analysis(carried map[string]any, path *field.Path) {
 }
 
 // read fills a struct from a carried object, as far as the rules need it. It
-// reports false if there is none, or if a type in it is wrong.
+// reports false if there is none, or if it does not fit.
 func (p *problems) read(carried map[string]any, into any, path *field.Path) bool {
 	if carried == nil {
 		return false
 	}
-	var tree map[string]any
-	err := remarshal(carried, &tree)
+	err := remarshal(carried, into)
 	if err != nil {
 		p.add(field.TypeInvalid(path, field.OmitValueType{}, err.Error()))
 		return false
 	}
-	var wrong reader
-	wrong.fitting(path, tree, reflect.TypeOf(into))
-	p.errs = append(p.errs, wrong.errs...)
-	return len(wrong.errs) == 0 && remarshal(tree, into) == nil
+	return true
 }

@@ -8,10 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/proompteng/controllerkit/rollout"
 )
 
 // What the package does not make itself it carries, and checks by upstream's
@@ -33,7 +29,7 @@ func TestTrafficRouting(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			errs := rollout.Validate(patched(t, manifest(t, canary(t)), tc.patch))
+			errs := checked(t, tc.patch)
 			var got []string
 			for _, path := range paths(errs) {
 				got = append(got, strings.TrimPrefix(path, "spec.strategy.canary."))
@@ -48,43 +44,13 @@ func TestTrafficRouting(t *testing.T) {
 	}
 }
 
-func TestValidate_CarriedObjectsOfWrongTypes(t *testing.T) {
+func TestConvert_CarriedObjectsThatDoNotFit(t *testing.T) {
 	for name, patch := range map[string]string{
-		"spec.strategy.canary.pingPong":                       canaryOf(`{"trafficRouting":{"plugins":{"x":{}}},"pingPong":"x"}`),
-		"spec.strategy.canary.replicaProgressThreshold.type":  canaryOf(`{"replicaProgressThreshold":{"type":1}}`),
-		"spec.strategy.canary.replicaProgressThreshold.value": canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":4294967346}}`),
-		"spec.strategy.canary.steps[1].analysis.templates":    stepsOf(twenty, `{"analysis":{"templates":"x"}}`),
-		"spec.strategy.canary.trafficRouting":                 canaryOf(`{"trafficRouting":[]}`),
-		"spec.strategy.blueGreen":                             `{"spec":{"strategy":{"canary":null,"blueGreen":1}}}`,
+		"spec.strategy.canary.replicaProgressThreshold": canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":4294967346}}`),
+		"spec.strategy.canary.steps[1].analysis":        stepsOf(twenty, `{"analysis":{"templates":"x"}}`),
 	} {
-		assert.Contains(t, paths(rollout.Validate(patched(t, manifest(t, canary(t)), patch))), name)
+		assert.Contains(t, paths(checked(t, patch)), name)
 	}
-}
-
-func TestValidate_OfOtherObjects(t *testing.T) {
-	assert.Equal(t, []string{"rollout"}, paths(rollout.Validate(nil)))
-	assert.Equal(t, []string{"rollout"}, paths(rollout.Validate((*rollout.Rollout)(nil))))
-	assert.Equal(t, []string{"rollout"}, paths(rollout.Validate((*unstructured.Unstructured)(nil))))
-	assert.Equal(t, []string{"kind"}, paths(rollout.Validate(web())))
-	assert.NotEmpty(t, rollout.Validate(new(unstructured.Unstructured)))
-	assert.NotEmpty(t, rollout.Validate(new(rollout.Rollout)))
-}
-
-// A live Rollout is checked with its status, which is ignored.
-func TestValidate_OfALiveRollout(t *testing.T) {
-	u := patched(t, manifest(t, canary(t)), `{"metadata":{"uid":"u","resourceVersion":"7","generation":3,"creationTimestamp":"2026-01-02T03:04:05Z"},"status":{"phase":"Healthy"}}`)
-	before := u.DeepCopy()
-	assert.Empty(t, rollout.Validate(u))
-	assert.Equal(t, before, u)
-}
-
-// What Go types before k8s.io/api v0.34 write is refused by server-side apply,
-// which declares no such field.
-func TestValidate_CreationTimestampOfNull(t *testing.T) {
-	u := manifest(t, canary(t))
-	template := at(u.Object, "spec", "template", "metadata").(map[string]any)
-	template["creationTimestamp"] = nil
-	assert.Equal(t, []string{"spec.template.metadata.creationTimestamp"}, paths(rollout.Validate(u)))
 }
 
 func with(router string, more ...string) string {

@@ -4,10 +4,11 @@
 package rollout
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -43,37 +44,37 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 // with paths into the Rollout, or into d for what only a Deployment has. What
 // [Rollout.Warnings] finds is an error here too: Convert makes canaries.
 //
-// Name, namespace, labels, annotations, owners, finalizers, replicas, selector,
-// template, minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and
-// paused are copied from d. Convert leaves out what only a server sets (uid,
-// resourceVersion, managed fields, status), the two annotations that describe
-// the Deployment itself, and all of template.metadata but labels and
-// annotations, as the CRD does.
+// Name, namespace, labels, annotations, owners, replicas, selector, template,
+// minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and paused are
+// copied from d. Convert leaves out what only a server sets (uid,
+// resourceVersion, managed fields, status), finalizers, which belong to the
+// Deployment, the two annotations that describe it, and all of
+// template.metadata but labels and annotations, as the CRD does.
 //
 // If d has a maxSurge or a maxUnavailable other than the default 25%, the
 // Rollout gets both from d, and 25% for one that is missing. o overrides each.
-// The strategy Recreate is an error, because a Rollout has nothing like it. If
-// d has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort,
-// hostNetwork or a required podAntiAffinity, then a maxSurge of o is an error:
-// d says that one more pod cannot work.
+// The strategy Recreate is an error, because a Rollout has nothing like it.
+//
+// The checks are those that upstream's controller (v1.10.2) makes of what this
+// package builds, and a few of what it accepts and cannot carry out. Of a pod
+// template they are the labels, the annotations, and what the CRD or the
+// controller refuses although a Deployment has it. The API server knows the
+// other rules for pods, and [PhaseOf] reports what the controller refuses.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d == nil {
 		path := field.NewPath("deployment")
 		return nil, field.ErrorList{field.Required(path, "there is none to convert")}
 	}
-	errs := notConvertible(d, &o)
 	r := convert(d, &o)
-	var unread field.ErrorList
+	errs := notConvertible(d)
 	if o.Mutate != nil {
-		u, err := r.Unstructured()
-		if err != nil {
-			return nil, append(errs, field.InternalError(field.NewPath("spec"), err))
-		}
-		o.Mutate(u)
-		r, unread = parse(u.Object, true)
+		o.Mutate(r)
+		r.SetGroupVersionKind(GVK())
+		errs = append(errs, r.notFromDeployment()...)
 	}
-	p := r.check(unread)
-	errs = append(errs, follow(unread, append(p.errs, p.warnings...))...)
+	p := r.check()
+	errs = append(errs, p.errs...)
+	errs = append(errs, p.warnings...)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -81,7 +82,7 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 }
 
 // notConvertible are the errors of a Deployment that cannot become a Rollout.
-func notConvertible(d *appsv1.Deployment, o *Options) (errs field.ErrorList) {
+func notConvertible(d *appsv1.Deployment) (errs field.ErrorList) {
 	strategy := d.Spec.Strategy.Type
 	if strategy == appsv1.RecreateDeploymentStrategyType {
 		accepted := []appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}
@@ -91,14 +92,24 @@ func notConvertible(d *appsv1.Deployment, o *Options) (errs field.ErrorList) {
 		path := field.NewPath("metadata", "deletionTimestamp")
 		errs = append(errs, field.Forbidden(path, "the Deployment is being deleted"))
 	}
-	update := d.Spec.Strategy.RollingUpdate
-	if update == nil || !isZero(update.MaxSurge) || o.MaxSurge == nil || isZero(o.MaxSurge) {
-		return errs
+	return errs
+}
+
+// notFromDeployment are the errors of a Rollout that Mutate made into something
+// that has not the pods of a Deployment, or is no canary.
+func (r *Rollout) notFromDeployment() (errs field.ErrorList) {
+	forbid := func(set bool, path *field.Path, detail string) {
+		if set {
+			errs = append(errs, field.Forbidden(path, detail))
+		}
 	}
-	if path := exclusive(&d.Spec.Template.Spec); path != nil {
-		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(), fmt.Sprintf(
-			"the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time "+
-				"may not share; leave Options.MaxSurge unset", path)))
+	forbid(r.Spec.WorkloadRef != nil, at("workloadRef"), "the template is the Deployment's; "+
+		"write a Rollout with a workloadRef by hand")
+	forbid(r.Spec.Strategy.BlueGreen != nil, at("strategy", "blueGreen"), "Convert makes canaries")
+	forbid(!reflect.ValueOf(r.Status).IsZero(), field.NewPath("status"), "status is the controller's")
+	_, err := json.Marshal(r)
+	if err != nil {
+		errs = append(errs, field.InternalError(field.NewPath("spec"), err))
 	}
 	return errs
 }
@@ -136,7 +147,6 @@ func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 		Labels:          m.Labels,
 		Annotations:     m.Annotations,
 		OwnerReferences: m.OwnerReferences,
-		Finalizers:      m.Finalizers,
 	}
 	out := *kept.DeepCopy()
 	// Both describe the Deployment: its revision, and what kubectl would
@@ -179,36 +189,3 @@ func convertStrategy(d *appsv1.Deployment, o *Options) *Canary {
 
 // explicit: a server sets 25% where a manifest has nothing.
 func explicit(v *intstr.IntOrString) bool { return v != nil && *v != intstr.FromString("25%") }
-
-func isZero(v *intstr.IntOrString) bool {
-	n, ok := size(v)
-	return ok && n == 0
-}
-
-// exclusive is the first field that two pods at the same time may not share, or
-// nil.
-func exclusive(s *corev1.PodSpec) *field.Path {
-	path := at("template", "spec")
-	if s.HostNetwork {
-		return path.Child("hostNetwork")
-	}
-	for i := range s.Volumes {
-		if s.Volumes[i].PersistentVolumeClaim != nil {
-			return path.Child("volumes").Index(i).Child("persistentVolumeClaim")
-		}
-	}
-	for _, c := range containers(s) {
-		for i := range c.of.Ports {
-			if c.of.Ports[i].HostPort != 0 {
-				return c.path.Child("ports").Index(i).Child("hostPort")
-			}
-		}
-	}
-	if s.Affinity == nil || s.Affinity.PodAntiAffinity == nil {
-		return nil
-	}
-	if len(s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-		return path.Child("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-	}
-	return nil
-}

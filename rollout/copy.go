@@ -3,6 +3,23 @@
 
 package rollout
 
+import (
+	"encoding/json"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// DeepCopyObject shares no memory with r, and is nil for nil.
+func (r *Rollout) DeepCopyObject() runtime.Object {
+	if r == nil {
+		return nil
+	}
+	return r.DeepCopy()
+}
+
 // DeepCopy shares no memory with r, and is nil for nil.
 func (r *Rollout) DeepCopy() *Rollout {
 	if r == nil {
@@ -22,7 +39,7 @@ func (r *Rollout) DeepCopyInto(out *Rollout) {
 	s.Replicas = copied(r.Spec.Replicas)
 	s.Selector = r.Spec.Selector.DeepCopy()
 	s.Template = r.Spec.Template.DeepCopy()
-	s.WorkloadRef = copied(r.Spec.WorkloadRef)
+	s.WorkloadRef = copyMap(r.Spec.WorkloadRef)
 	s.RollbackWindow = copyMap(r.Spec.RollbackWindow)
 	s.Strategy.Canary = r.Spec.Strategy.Canary.deepCopy()
 	s.Strategy.BlueGreen = copyMap(r.Spec.Strategy.BlueGreen)
@@ -30,6 +47,26 @@ func (r *Rollout) DeepCopyInto(out *Rollout) {
 	s.ProgressDeadlineSeconds = copied(r.Spec.ProgressDeadlineSeconds)
 	s.RestartAt = r.Spec.RestartAt.DeepCopy()
 	s.Analysis = copyMap(r.Spec.Analysis)
+	out.Status.Conditions = slices.Clone(r.Status.Conditions)
+	out.Status.CurrentStepIndex = copied(r.Status.CurrentStepIndex)
+	out.Status.PauseConditions = slices.Clone(r.Status.PauseConditions)
+	out.Status.Canary = copyMap(r.Status.Canary)
+}
+
+// DeepCopyObject shares no memory with l, and is nil for nil.
+func (l *RolloutList) DeepCopyObject() runtime.Object {
+	if l == nil {
+		return nil
+	}
+	out := &RolloutList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	if l.Items == nil {
+		return out
+	}
+	out.Items = make([]Rollout, len(l.Items))
+	for i := range l.Items {
+		l.Items[i].DeepCopyInto(&out.Items[i])
+	}
+	return out
 }
 
 func (c *Canary) deepCopy() *Canary {
@@ -121,4 +158,13 @@ func copyValue(v any) any {
 		return v
 	}
 	return out
+}
+
+// remarshal fills a value from the JSON of another.
+func remarshal(from, into any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(data, into)
 }

@@ -5,10 +5,12 @@ package rollout_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -51,8 +53,8 @@ func ExampleOptions() {
 		},
 		MaxSurge:              ptr.To(intstr.FromString("25%")),
 		ProgressDeadlineAbort: true,
-		Mutate: func(u *unstructured.Unstructured) {
-			_ = unstructured.SetNestedStringMap(u.Object, map[string]string{"role": "canary"}, "spec", "strategy", "canary", "canaryMetadata", "labels")
+		Mutate: func(r *rollout.Rollout) {
+			r.Spec.Strategy.Canary.CanaryMetadata = map[string]any{"labels": map[string]any{"role": "canary"}}
 		},
 	})
 	fmt.Println(len(r.Spec.Strategy.Canary.Steps), r.Spec.Strategy.Canary.CanaryMetadata, errs)
@@ -60,14 +62,13 @@ func ExampleOptions() {
 }
 
 // Every error in one call, with its path and the accepted values.
-func ExampleValidate() {
-	r, _ := rollout.Convert(web(), rollout.Options{})
-	r.Spec.Replicas = ptr.To[int32](1)
-	r.Spec.Strategy.Canary.MaxSurge = ptr.To(intstr.FromInt32(0))
-	r.Spec.Strategy.Canary.MaxUnavailable = ptr.To(intstr.FromString("1"))
-	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.SetWeight(101), rollout.PauseFor(500 * time.Millisecond)}
-
-	for _, err := range rollout.Validate(r) {
+func ExampleConvert_errors() {
+	_, errs := rollout.Convert(web(), rollout.Options{
+		MaxSurge:       ptr.To(intstr.FromInt32(0)),
+		MaxUnavailable: ptr.To(intstr.FromString("1")),
+		Steps:          []rollout.Step{rollout.SetWeight(101), rollout.PauseFor(500 * time.Millisecond)},
+	})
+	for _, err := range errs {
 		fmt.Println(err.Field)
 	}
 	// Output:
@@ -81,8 +82,8 @@ func ExampleRollout_Warnings() {
 	r, _ := rollout.Convert(web(), rollout.Options{})
 	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.SetWeight(100), rollout.PauseManual()}
 
-	fmt.Println(len(rollout.Validate(r)), r.Warnings()[0].Field)
-	// Output: 0 spec.strategy.canary.steps[0].setWeight
+	fmt.Println(r.Warnings()[0].Field)
+	// Output: spec.strategy.canary.steps[0].setWeight
 }
 
 func ExampleRollout_Counts() {
@@ -126,4 +127,71 @@ func ExamplePauseFor() {
 func ExampleGVK() {
 	fmt.Println(rollout.GVK().GroupVersion().WithResource("rollouts"))
 	// Output: argoproj.io/v1alpha1, Resource=rollouts
+}
+
+// Argo CD serves the group version, and not the kind.
+func ExampleAvailable() {
+	discovery := serving(metav1.APIResource{Name: "applications", Kind: "Application"}) // clientset.Discovery()
+
+	err := rollout.Available(discovery)
+
+	fmt.Println(errors.Is(err, rollout.ErrNotInstalled))
+	// Output: true
+}
+
+func ExampleAddToScheme() {
+	scheme := runtime.NewScheme() // of a controller-runtime client
+
+	err := rollout.AddToScheme(scheme)
+
+	fmt.Println(err, scheme.Recognizes(rollout.GVK()))
+	// Output: <nil> true
+}
+
+func ExamplePhaseOf() {
+	r := &rollout.Rollout{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+	r.Status = rollout.Status{ObservedGeneration: "1", Phase: rollout.Healthy}
+
+	fmt.Println(rollout.PhaseOf(r, 0))
+	// Output: NotObserved the controller has seen generation 1 of 2
+}
+
+// atAPause is a Rollout whose canary waits for a person.
+func atAPause() *rollout.Rollout {
+	r := &rollout.Rollout{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "77"}}
+	r.Status = rollout.Status{
+		CurrentPodHash: "new", StableRS: "old",
+		PauseConditions: []rollout.PauseCondition{{Reason: "CanaryPauseStep"}},
+	}
+	return r
+}
+
+func ExamplePromotePatch() {
+	fmt.Println(string(rollout.PromotePatch(atAPause(), false))) // as types.MergePatchType to "status"
+	// Output: {"metadata":{"resourceVersion":"77"},"status":{"pauseConditions":null}}
+}
+
+func ExampleAbortPatch() {
+	fmt.Println(string(rollout.AbortPatch(atAPause()))) // as types.MergePatchType to "status"
+	// Output: {"metadata":{"resourceVersion":"77"},"status":{"abort":true}}
+}
+
+func ExampleRetryPatch() {
+	r := atAPause()
+	r.Status.Abort = true
+	fmt.Println(string(rollout.RetryPatch(r))) // as types.MergePatchType to "status"
+	// Output: {"metadata":{"resourceVersion":"77"},"status":{"abort":false}}
+}
+
+func ExampleRestartPatch() {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	fmt.Println(string(rollout.RestartPatch(atAPause(), now))) // as types.MergePatchType
+	// Output: {"metadata":{"resourceVersion":"77"},"spec":{"restartAt":"2026-01-02T03:04:05Z"}}
+}
+
+func ExampleRolloutList_DeepCopyObject() {
+	list := &rollout.RolloutList{Items: []rollout.Rollout{*atAPause()}}
+
+	fmt.Println(len(list.DeepCopyObject().(*rollout.RolloutList).Items))
+	// Output: 1
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -115,6 +117,20 @@ func merge(into, patch map[string]any) {
 			into[key] = value
 		}
 	}
+}
+
+// checked are the errors of Convert for the safe canary after a JSON merge
+// patch. A patch that the types cannot hold fails the test.
+func checked(tb testing.TB, patch string) field.ErrorList {
+	tb.Helper()
+	data, err := json.Marshal(patched(tb, manifest(tb, canary(tb)), patch).Object)
+	require.NoError(tb, err)
+	var r rollout.Rollout
+	unknown, err := kjson.UnmarshalStrict(data, &r)
+	require.NoError(tb, err)
+	require.Empty(tb, unknown)
+	_, errs := rollout.Convert(web(), rollout.Options{Mutate: func(out *rollout.Rollout) { *out = r }})
+	return errs
 }
 
 // paths are the fields that errors name, sorted, each once.

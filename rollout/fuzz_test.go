@@ -16,56 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
-
-// FuzzValidate: for any manifest, Validate and Counts return, an
-// accepted Rollout is accepted again after a round trip through JSON, and at
-// every pause of it both versions run.
-func FuzzValidate(f *testing.F) {
-	base, err := json.Marshal(canary(f))
-	require.NoError(f, err)
-	f.Add(base)
-	for _, patch := range []string{
-		canaryOf(`{"maxSurge":"25%","maxUnavailable":null}`),
-		stepsOf(twenty, `{"pause":{"duration":"1h30m"}}`, `{"analysis":{"templates":[{"templateName":"t"}]}}`),
-		with(`"nginx":{},"maxTrafficWeight":1000`, `"steps":[{"setWeight":0},{"pause":{}}]`),
-		blueGreenOf(`{"activeService":"a","previewService":"b"}`),
-		`{"spec":{"replicas":-2147483648,"template":null,"workloadRef":` + deploymentRef + `}}`,
-		`{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"In","values":["web"]}]}}}`,
-		podOf(`{"containers":[{"name":"web","image":"x","ports":[{"containerPort":1}],"resources":{"limits":{"cpu":"1e99"}}}]}`),
-	} {
-		data, err := json.Marshal(patched(f, manifest(f, canary(f)), patch).Object)
-		require.NoError(f, err)
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var m map[string]any
-		if json.Unmarshal(data, &m) != nil {
-			return
-		}
-		errs := rollout.Validate(&unstructured.Unstructured{Object: m})
-		var r rollout.Rollout
-		if json.Unmarshal(data, &r) != nil {
-			return
-		}
-		typed := rollout.Validate(&r)
-		r.Counts(50)
-		if len(errs) > 0 {
-			return
-		}
-		require.Empty(t, typed, "what the strict reader accepts is right when typed")
-		u, err := r.Unstructured()
-		require.NoError(t, err)
-		assert.Empty(t, rollout.Validate(u))
-		assert.Equal(t, &r, r.DeepCopy())
-		if len(r.Warnings()) == 0 {
-			bothRun(t, &r)
-		}
-	})
-}
 
 func bothRun(t *testing.T, r *rollout.Rollout) {
 	t.Helper()
@@ -109,10 +62,9 @@ func FuzzConvert(f *testing.F) {
 		if r == nil {
 			return
 		}
-		require.Empty(t, rollout.Validate(r))
-		u, err := r.Unstructured()
-		require.NoError(t, err)
-		require.Empty(t, rollout.Validate(u))
+		require.Empty(t, r.Warnings())
+		bothRun(t, r)
+		assert.Equal(t, r, r.DeepCopy())
 
 		got := asMap(t, r.Spec)
 		delete(got, "strategy")
@@ -145,10 +97,15 @@ func FuzzAnyStruct(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed int64, weight int32) {
 		r, rnd := new(rollout.Rollout), rand.New(rand.NewSource(seed))
 		randomise(reflect.ValueOf(r).Elem(), rnd, 0)
-		errs := rollout.Validate(r)
 		r.Counts(weight)
 		_, _ = r.Unstructured()
-		assert.Equal(t, paths(errs), paths(rollout.Validate(r.DeepCopy())), "a copy is as good, and problems have an order")
+		assert.Equal(t, paths(r.Warnings()), paths(r.DeepCopy().Warnings()), "a copy is as good, and problems have an order")
+		rollout.PhaseOf(r, int64(weight))
+		for _, patch := range [][]byte{
+			rollout.PromotePatch(r, false), rollout.PromotePatch(r, true), rollout.AbortPatch(r), rollout.RetryPatch(r),
+		} {
+			assert.True(t, patch == nil || json.Valid(patch))
+		}
 
 		var d appsv1.Deployment
 		randomise(reflect.ValueOf(&d).Elem(), rnd, 0)

@@ -6,7 +6,6 @@ package rollout
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
@@ -43,10 +42,11 @@ type Options struct {
 	// plan alone, which hands the replicas over: the controller starts a
 	// Rollout without replicas at 1.
 	OmitReplicas bool
-	// Mutate reaches every other field of upstream's. It is called last, and
-	// its result is checked like any other: an unknown field, a wrong type and
-	// a status are refused. Nil means no change.
-	Mutate func(*unstructured.Unstructured)
+	// Mutate reaches every other field. It is called last, and its result is
+	// checked like any other: a workloadRef, blue-green and a status are
+	// refused, and objects that this package only carries, such as
+	// trafficRouting, are left to the controller. Nil means no change.
+	Mutate func(*Rollout)
 
 	_ struct{}
 }
@@ -58,8 +58,8 @@ func SetWeight(w int32) Step { return Step{SetWeight: &w} }
 // PauseManual waits until a person promotes or aborts.
 func PauseManual() Step { return Step{Pause: &Pause{}} }
 
-// PauseFor waits for d: whole seconds, at least one. Nothing is rounded.
-// Validate refuses a fraction of a second and a negative d. Warnings reports 0.
+// PauseFor waits for d: whole seconds, at least one. Nothing is rounded:
+// Convert refuses a fraction of a second, 0 and a negative d.
 func PauseFor(d time.Duration) Step {
 	return Step{Pause: &Pause{Duration: ptr.To(intstr.FromString(d.String()))}}
 }

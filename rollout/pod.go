@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,15 +16,15 @@ import (
 )
 
 // template checks what a Rollout adds to the rules for pods, and the mistakes
-// of a pod template that are common. The API server knows the other rules:
-// package live asks it.
+// of a pod template that are common. The API server knows the other rules.
 func (p *problems) template(t *corev1.PodTemplateSpec) {
 	path := at("template")
 	rest := t.ObjectMeta
 	rest.Labels = nil
 	rest.Annotations = nil
 	if !reflect.ValueOf(rest).IsZero() {
-		p.add(field.Forbidden(path.Child("metadata"), onlyLabels))
+		p.add(field.Forbidden(path.Child("metadata"),
+			"the CRD keeps only the labels and annotations of a pod template"))
 	}
 	p.podLabels(t.Labels, path.Child("metadata", "labels"))
 	p.annotations(t.Annotations, path.Child("metadata", "annotations"))
@@ -47,11 +48,55 @@ func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 		}
 		once(p, c.path.Child("env"), c.of.Env, func(v corev1.EnvVar) string { return v.Name })
 		once(p, c.path.Child("ports"), c.of.Ports, port)
+		for i, v := range c.of.Env {
+			p.variable(v, c.path.Child("env").Index(i))
+		}
 	}
 	once(p, path.Child("hostAliases"), s.HostAliases, func(a corev1.HostAlias) string { return a.IP })
 	secret := func(r corev1.LocalObjectReference) string { return r.Name }
 	once(p, path.Child("imagePullSecrets"), s.ImagePullSecrets, secret)
 	p.hashKeys(s)
+}
+
+// variable checks where a value comes from: the controller refuses two sources,
+// and a field of the pod that no variable can have.
+func (p *problems) variable(v corev1.EnvVar, path *field.Path) {
+	if v.ValueFrom == nil {
+		return
+	}
+	from := path.Child("valueFrom")
+	if v.Value != "" {
+		p.add(field.Invalid(from, field.OmitValueType{}, "a variable has a value or a valueFrom; remove one"))
+	}
+	sources := 0
+	of := reflect.ValueOf(*v.ValueFrom)
+	for i := range of.NumField() {
+		if !of.Field(i).IsNil() {
+			sources++
+		}
+	}
+	if sources != 1 {
+		p.add(field.Invalid(from, field.OmitValueType{}, "must have exactly one source"))
+	}
+	ref := v.ValueFrom.FieldRef
+	if ref != nil && !podField(ref.FieldPath) {
+		accepted := append(podFields(), "metadata.labels['KEY']", "metadata.annotations['KEY']")
+		p.add(field.NotSupported(from.Child("fieldRef", "fieldPath"), ref.FieldPath, accepted))
+	}
+}
+
+// podFields are those that a variable can have, in addition to one label or one
+// annotation.
+func podFields() []string {
+	return []string{
+		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
+	}
+}
+
+func podField(path string) bool {
+	one := strings.HasPrefix(path, "metadata.labels['") || strings.HasPrefix(path, "metadata.annotations['")
+	return slices.Contains(podFields(), path) || one && strings.HasSuffix(path, "']")
 }
 
 // once refuses a key that comes twice. The CRD reads such a list as a map. A

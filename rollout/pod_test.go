@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/proompteng/controllerkit/rollout"
 )
 
 // The server checks the pod of a Deployment; that of a Rollout nobody checks
@@ -19,7 +17,7 @@ func TestPods(t *testing.T) {
 		"InitWithoutImage":      {"It runs one too.", podOf(`{"initContainers":[{"name":"init"}]}`), "initContainers[0].image"},
 		"MountOfNoVolume":       {"The server knows the rules for pods.", one(`"volumeMounts":[{"name":"v","mountPath":"/v"}]`), ""},
 		"ActiveDeadline":        {"Of Jobs.", podOf(`{"activeDeadlineSeconds":5}`), "activeDeadlineSeconds"},
-		"AnnotationKeyIsNone":   {"A qualified name.", `{"spec":{"template":{"metadata":{"annotations":{"a b":"x"}}}}}`, "spec.template.metadata.annotations[a b]"},
+		"AnnotationKeyIsNone":   {"A qualified name.", `{"spec":{"template":{"metadata":{"annotations":{"a b":"x"}}}}}`, "spec.template.metadata.annotations"},
 		"AnnotationsTooLarge":   {"256 KiB in all.", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10) + `"}}}`, "metadata.annotations"},
 		"AnnotationsAtTheLimit": {"Just right.", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-1) + `"}}}`, ""},
 		"AnnotationInCapitals":  {"Is a name.", `{"metadata":{"annotations":{"Example.COM/Team":"x"}}}`, ""},
@@ -28,7 +26,7 @@ func TestPods(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			errs := rollout.Validate(patched(t, manifest(t, canary(t)), tc.patch))
+			errs := checked(t, tc.patch)
 			var got []string
 			for _, path := range paths(errs) {
 				got = append(got, strings.TrimPrefix(path, "spec.template.spec."))
@@ -43,14 +41,31 @@ func TestPods(t *testing.T) {
 }
 
 // The values of variables and annotations may be secret.
-func TestValidate_HidesValuesOfVariables(t *testing.T) {
+func TestConvert_HidesValuesOfVariables(t *testing.T) {
 	const secret = "hunter2"
-	u := patched(t, manifest(t, canary(t)), one(`"env":[{"name":7,"value":"`+secret+`"},{"name":"PASSWORD","value":"`+secret+`","vale":"`+secret+`"}],"image":{"a":"`+secret+`"}`))
-	errs := rollout.Validate(u)
-	assert.Equal(t, []string{"spec.template.spec.containers[0].env[0].name", "spec.template.spec.containers[0].env[1].vale", "spec.template.spec.containers[0].image"}, paths(errs))
+	errs := checked(t, one(`"env":[{"name":"A","value":"`+secret+`","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`))
+	errs = append(errs, checked(t, `{"metadata":{"annotations":{"a b":"`+secret+`","c":"`+strings.Repeat(secret, 50000)+`"}}}`)...)
+	assert.NotEmpty(t, errs)
 	assert.NotContains(t, errs.ToAggregate().Error(), secret)
-	u = patched(t, u, `{"metadata":{"annotations":{"a b":"`+secret+`","c":"`+strings.Repeat(secret, 50000)+`"}}}`)
-	assert.NotContains(t, rollout.Validate(u).ToAggregate().Error(), secret)
+}
+
+// TestConvert_ChecksWhereVariablesComeFrom, as upstream's validation does.
+func TestConvert_ChecksWhereVariablesComeFrom(t *testing.T) {
+	const from = "spec.template.spec.containers[0].env[0].valueFrom"
+	for valueFrom, want := range map[string][]string{
+		`{"fieldRef":{"fieldPath":"metadata.name"}}`:               nil,
+		`{"fieldRef":{"fieldPath":"status.hostIPs"}}`:              nil,
+		`{"fieldRef":{"fieldPath":"metadata.annotations['a/b']"}}`: nil,
+		`{"secretKeyRef":{"name":"s","key":"k"}}`:                  nil,
+		`{"fieldRef":{"fieldPath":"spec.dnsPolicy"}}`:              {from + ".fieldRef.fieldPath"},
+		`{"fieldRef":{"fieldPath":"metadata.annotations"}}`:        {from + ".fieldRef.fieldPath"},
+		`{}`: {from},
+		`{"fieldRef":{"fieldPath":"metadata.name"},"secretKeyRef":{"name":"s","key":"k"}}`: {from},
+	} {
+		assert.Equal(t, want, paths(checked(t, one(`"env":[{"name":"A","valueFrom":`+valueFrom+`}]`))), valueFrom)
+	}
+	both := checked(t, one(`"env":[{"name":"A","value":"x","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}]`))
+	assert.Equal(t, []string{from}, paths(both))
 }
 
 func one(fields string) string {

@@ -28,11 +28,6 @@ func (p *problems) steps(r *Rollout, sound bool) {
 	waits := c.Analysis != nil
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if p.lacks(s, i) {
-			counted = false
-			waits = true
-			continue
-		}
 		p.oneAction(s, i)
 		if s.SetWeight != nil {
 			weight = *s.SetWeight
@@ -57,16 +52,6 @@ func (p *problems) steps(r *Rollout, sound bool) {
 // waits reports whether a person, a time or a verdict ends the step.
 func (s *Step) waits() bool {
 	return s.Pause != nil || s.Analysis != nil || s.Experiment != nil || s.Plugin != nil
-}
-
-// lacks reports whether the step has no action because something in it could
-// not be read.
-func (p *problems) lacks(s *Step, i int) bool {
-	if len(s.actions()) > 0 {
-		return false
-	}
-	path := step(i).String()
-	return slices.ContainsFunc(p.unread, func(u *field.Error) bool { return within(u.Field, path) })
 }
 
 // oneAction: the controller refuses two of setWeight, pause, experiment and

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,26 +17,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Rollout is a Rollout of argoproj.io/v1alpha1 without its status, which is the
-// controller's. It is a runtime.Object and, through its metadata, a
-// metav1.Object.
+// Rollout is a Rollout of argoproj.io/v1alpha1. It is a runtime.Object and,
+// through its metadata, a metav1.Object. A typed client reads it after
+// [AddToScheme].
 //
-// The types have every field of upstream's spec (v1.10.1), under upstream's
-// JSON names. What this package fills in is typed; what it only carries and
-// checks is a JSON object. Marshalled bytes are equal for equal values.
+// Spec has every field of upstream's spec (v1.10.2), under upstream's JSON
+// names. What this package fills in is typed. What it only carries is a JSON
+// object. Status has the fields that people read. Write with patches: an Update
+// would drop the fields of the status that are not here.
 type Rollout struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              Spec `json:"spec"`
+	Spec              Spec   `json:"spec"`
+	Status            Status `json:"status,omitzero"`
 }
 
-// Spec has pointers where unset is not zero: a Rollout with a WorkloadRef must
-// not carry a Template, and one without Replicas is given 1 by the controller.
+// RolloutList is a list of Rollouts, as a typed client reads it.
+type RolloutList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []Rollout `json:"items"`
+}
+
+// Spec has pointers where unset is not zero: the controller gives 1 to a
+// Rollout without Replicas. WorkloadRef names an object that has the template
+// instead.
 type Spec struct {
 	Replicas                *int32                  `json:"replicas,omitempty"`
 	Selector                *metav1.LabelSelector   `json:"selector,omitempty"`
 	Template                *corev1.PodTemplateSpec `json:"template,omitempty"`
-	WorkloadRef             *WorkloadRef            `json:"workloadRef,omitempty"`
+	WorkloadRef             map[string]any          `json:"workloadRef,omitzero"`
 	MinReadySeconds         int32                   `json:"minReadySeconds,omitempty"`
 	RollbackWindow          map[string]any          `json:"rollbackWindow,omitzero"`
 	Strategy                Strategy                `json:"strategy"`
@@ -47,8 +58,34 @@ type Spec struct {
 	Analysis                map[string]any          `json:"analysis,omitzero"`
 }
 
-// Strategy is a canary. A blue-green strategy can be carried instead, never
-// both.
+// Status is written by the controller. [PhaseOf] says whether Phase is of this
+// generation. StableRS and CurrentPodHash are hashes of pod templates: of the
+// version that all users had last, and of the newest one.
+type Status struct {
+	Phase                      Phase              `json:"phase,omitempty"`
+	Message                    string             `json:"message,omitempty"`
+	ObservedGeneration         string             `json:"observedGeneration,omitempty"`
+	WorkloadObservedGeneration string             `json:"workloadObservedGeneration,omitempty"`
+	Conditions                 []metav1.Condition `json:"conditions,omitempty"`
+	StableRS                   string             `json:"stableRS,omitempty"`
+	CurrentPodHash             string             `json:"currentPodHash,omitempty"`
+	CurrentStepIndex           *int32             `json:"currentStepIndex,omitempty"`
+	PauseConditions            []PauseCondition   `json:"pauseConditions,omitempty"`
+	ControllerPause            bool               `json:"controllerPause,omitempty"`
+	Abort                      bool               `json:"abort,omitempty"`
+	Replicas                   int32              `json:"replicas,omitempty"`
+	UpdatedReplicas            int32              `json:"updatedReplicas,omitempty"`
+	AvailableReplicas          int32              `json:"availableReplicas,omitempty"`
+	Canary                     map[string]any     `json:"canary,omitzero"`
+}
+
+// PauseCondition says why and since when a Rollout is paused.
+type PauseCondition struct {
+	Reason    string      `json:"reason"`
+	StartTime metav1.Time `json:"startTime"`
+}
+
+// Strategy is a canary or blue-green, never both.
 type Strategy struct {
 	Canary    *Canary        `json:"canary,omitempty"`
 	BlueGreen map[string]any `json:"blueGreen,omitzero"`
@@ -96,23 +133,36 @@ type Pause struct {
 	Duration *intstr.IntOrString `json:"duration,omitempty"`
 }
 
-// WorkloadRef takes the pod template from a Deployment, ReplicaSet or
-// PodTemplate. ScaleDown says when the controller removes the Deployment's own
-// pods: never (the default), onsuccess or progressively.
-type WorkloadRef struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Name       string `json:"name,omitempty"`
-	ScaleDown  string `json:"scaleDown,omitempty"`
-}
-
 const (
 	apiVersion = "argoproj.io/v1alpha1"
 	kind       = "Rollout"
 )
 
-// GVK returns Rollout of argoproj.io/v1alpha1, the only version there is.
+// GVK returns Rollout of argoproj.io/v1alpha1, the only version there is. For a
+// dynamic client: GVK().GroupVersion().WithResource("rollouts").
 func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVersion, kind) }
+
+// AddToScheme lets typed clients, such as controller-runtime's, read Rollout
+// and RolloutList. A scheme that has other types for these kinds, such as
+// upstream's own, is an error: make a separate scheme and client.
+func AddToScheme(s *runtime.Scheme) error {
+	if s == nil {
+		return errors.New("rollout: addToScheme: the scheme is nil")
+	}
+	gv := GVK().GroupVersion()
+	known := s.AllKnownTypes()
+	for _, object := range []runtime.Object{&Rollout{}, &RolloutList{}} {
+		ours := reflect.TypeOf(object).Elem()
+		theirs, ok := known[gv.WithKind(ours.Name())]
+		if ok && theirs != ours {
+			return fmt.Errorf("rollout: addToScheme: the scheme has %s.%s for kind %s of %s; "+
+				"make a separate scheme", theirs.PkgPath(), theirs.Name(), ours.Name(), gv)
+		}
+	}
+	s.AddKnownTypes(gv, &Rollout{}, &RolloutList{})
+	metav1.AddToGroupVersion(s, gv)
+	return nil
+}
 
 // Unstructured returns r as a dynamic client takes it, apiVersion and kind
 // filled in. It shares no memory with r. To send bytes, marshal r instead: that
@@ -122,22 +172,16 @@ func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
 		return nil, errors.New("rollout: unstructured: the Rollout is nil")
 	}
 	named := *r
-	named.APIVersion, named.Kind = apiVersion, kind
+	named.APIVersion = apiVersion
+	named.Kind = kind
 	data, err := json.Marshal(&named)
 	if err != nil {
 		return nil, fmt.Errorf("rollout: unstructured: %w", err)
 	}
 	u := new(unstructured.Unstructured)
-	if err := u.UnmarshalJSON(data); err != nil {
+	err = u.UnmarshalJSON(data)
+	if err != nil {
 		return nil, fmt.Errorf("rollout: unstructured: %w", err)
 	}
 	return u, nil
-}
-
-// DeepCopyObject shares no memory with r, and is nil for nil.
-func (r *Rollout) DeepCopyObject() runtime.Object {
-	if r == nil {
-		return nil
-	}
-	return r.DeepCopy()
 }

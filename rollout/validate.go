@@ -5,89 +5,32 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
 
-// Validate reports the errors of a Rollout. It finds the mistakes that the
-// controller reports later and one at a time (upstream: validation.go of
-// v1.10.1), and those that it accepts and cannot carry out, such as a pause of
-// 500ms, which it cuts to none. The errors name real paths, such as
-// spec.strategy.canary.steps[0].setWeight, and the accepted values. Nil means
-// none. A legal Rollout that tests nothing passes: see [Rollout.Warnings].
-//
-// obj is a *Rollout or an *unstructured.Unstructured. In the latter an unknown
-// field and a wrong type are errors too, and a status is ignored. Anything
-// else, including nil, is an error. Unknown fields are not looked for in what
-// the types of this package carry as a map, such as [Step].Analysis.
-//
-// Validate checks what this package builds: metadata, the selector, the
-// workload, the numbers and a canary without trafficRouting. Of a pod template
-// it checks the labels, the annotations, that there are containers with images,
-// the restartPolicy, and what a Deployment may have twice and a Rollout may
-// not: a port, a variable, a host alias, a pull secret. It does not check
-// trafficRouting, experiments, plugins, antiAffinity or blue-green beyond their
-// types. Package live asks the cluster for the rest: Preflight has the server
-// judge the pod template, References looks for what the Rollout names.
-func Validate(obj runtime.Object) field.ErrorList {
-	switch o := obj.(type) {
-	case *Rollout:
-		if o != nil {
-			return o.check(nil).errs
-		}
-	case *unstructured.Unstructured:
-		if o != nil {
-			r, unread := parse(o.Object, false)
-			return follow(unread, r.check(unread).errs)
-		}
-	case nil:
-	default:
-		return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", obj),
-			[]string{"*rollout.Rollout", "*unstructured.Unstructured"})}
-	}
-	return field.ErrorList{field.Required(field.NewPath("rollout"),
-		"obj is nil; pass a *rollout.Rollout or an *unstructured.Unstructured")}
-}
-
 // Warnings reports the legal parts of r that defeat a canary: no steps, a pause
 // of no time or with no pod of the new version, a weight of 0, a weight of 100
 // before the last step, no step that waits, or a scheduling rule by the label
 // pod-template-hash, which these pods do not have. The controller carries such
-// a Rollout out.
-// [Convert] refuses to make one. Of a nil r there are none.
+// a Rollout out. [Convert] refuses to make one. Of a nil r there are none.
 func (r *Rollout) Warnings() field.ErrorList {
 	if r == nil {
 		return nil
 	}
-	return r.check(nil).warnings
-}
-
-// check is given the fields that could not be read, so that it does not call
-// them missing.
-func (r *Rollout) check(unread field.ErrorList) problems {
-	p := problems{unread: unread}
-	p.identity(r)
-	p.numbers(&r.Spec)
-	p.workload(&r.Spec)
-	s := &r.Spec.Strategy
-	switch {
-	case s.Canary != nil && s.BlueGreen != nil:
-		p.add(field.Forbidden(at("strategy", "blueGreen"), "a Rollout is either a canary or blue-green"))
-	case s.Canary != nil:
-		p.canary(r)
-	case s.BlueGreen == nil:
-		path := at("strategy", "canary")
-		p.add(field.Required(path, "the safe canary has the steps setWeight: 20 and pause: {}"))
-	}
-	return p
+	return r.check().warnings
 }
 
 // problems collects errors and warnings.
-type problems struct{ errs, warnings, unread field.ErrorList }
+type problems struct{ errs, warnings field.ErrorList }
 
 func (p *problems) add(e *field.Error) { p.errs = append(p.errs, e) }
 
@@ -102,18 +45,25 @@ func (p *problems) invalid(path *field.Path, value string, details []string) {
 
 func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
 
+func (r *Rollout) check() problems {
+	var p problems
+	p.identity(r)
+	p.numbers(&r.Spec)
+	p.workload(&r.Spec)
+	if r.Spec.Strategy.Canary != nil {
+		p.canary(r)
+	} else {
+		path := at("strategy", "canary")
+		p.add(field.Required(path, "the safe canary has the steps setWeight: 20 and pause: {}"))
+	}
+	return p
+}
+
 // identity checks what every object has. A ReplicaSet is named after its
 // Rollout with a hyphen and a hash of up to 10 characters, which leaves 242 for
 // the name.
 func (p *problems) identity(r *Rollout) {
 	const longest = validation.DNS1123SubdomainMaxLength - 11
-	named := r.APIVersion != "" || r.Kind != ""
-	if named && r.APIVersion != apiVersion {
-		p.add(field.NotSupported(field.NewPath("apiVersion"), r.APIVersion, []string{apiVersion}))
-	}
-	if named && r.Kind != kind {
-		p.add(field.NotSupported(field.NewPath("kind"), r.Kind, []string{kind}))
-	}
 	meta := field.NewPath("metadata")
 	switch {
 	case r.Name != "":
@@ -146,4 +96,111 @@ func (p *problems) numbers(s *Spec) {
 			"must be greater than minReadySeconds, which is %d, or no pod is ready in time",
 			s.MinReadySeconds)))
 	}
+}
+
+// workload checks which pods there are.
+func (p *problems) workload(s *Spec) {
+	if s.Selector == nil {
+		p.add(field.Required(at("selector"), "set the labels of the Rollout's pods"))
+	} else {
+		p.selector(s.Selector)
+	}
+	if s.Template == nil {
+		p.add(field.Required(at("template"), "set the pod template"))
+		return
+	}
+	p.template(s.Template)
+	if s.Selector != nil {
+		p.mustMatch(s.Selector, s.Template.Labels, at("template", "metadata", "labels"))
+	}
+}
+
+// selector checks a selector by the rules of ReplicaSets. Of an operator that
+// does not exist, and of the controller's own label, the status never says
+// anything.
+func (p *problems) selector(s *metav1.LabelSelector) {
+	path := at("selector")
+	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		p.add(field.Required(path, "an empty one would select every pod of the namespace"))
+	}
+	p.podLabels(s.MatchLabels, path.Child("matchLabels"))
+	var strict metavalidation.LabelSelectorValidationOptions
+	for i, r := range s.MatchExpressions {
+		at := path.Child("matchExpressions").Index(i)
+		if slices.Contains(ownLabels(), r.Key) {
+			p.add(field.Forbidden(at.Child("key"), ownLabel))
+		}
+		p.errs = append(p.errs, metavalidation.ValidateLabelSelectorRequirement(r, strict, at)...)
+	}
+}
+
+// ownLabels are put on pods by the controllers of Rollouts and Deployments,
+// each to tell its ReplicaSets apart.
+func ownLabels() []string { return []string{"rollouts-pod-template-hash", "pod-template-hash"} }
+
+const ownLabel = "a controller puts it on its pods by itself; remove it"
+
+// podLabels checks labels that pods have, or that a selector looks for.
+func (p *problems) podLabels(labels map[string]string, path *field.Path) {
+	p.labels(labels, path)
+	for _, key := range ownLabels() {
+		_, ok := labels[key]
+		if ok {
+			p.add(field.Forbidden(path.Key(key), ownLabel))
+		}
+	}
+}
+
+func (p *problems) labels(labels map[string]string, path *field.Path) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		p.invalid(path.Key(key), key, validation.IsQualifiedName(key))
+		p.invalid(path.Key(key), labels[key], validation.IsValidLabelValue(labels[key]))
+	}
+}
+
+func (p *problems) annotations(annotations map[string]string, path *field.Path) {
+	p.errs = append(p.errs, apivalidation.ValidateAnnotations(annotations, path)...)
+}
+
+// podMetadata checks canaryMetadata and stableMetadata. The controller puts
+// them on the pods of one version.
+func (p *problems) podMetadata(r *Rollout, name string, tree map[string]any) {
+	path := inCanary(name)
+	var meta struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	}
+	if !p.read(tree, &meta, path) {
+		return
+	}
+	p.podLabels(meta.Labels, path.Child("labels"))
+	p.annotations(meta.Annotations, path.Child("annotations"))
+	selector := r.Spec.Selector
+	if selector == nil || r.Spec.Template == nil || unmatched(selector, r.Spec.Template.Labels) != "" {
+		return
+	}
+	// The API server refuses a ReplicaSet that does not select its pods.
+	labels := map[string]string{}
+	maps.Copy(labels, r.Spec.Template.Labels)
+	maps.Copy(labels, meta.Labels)
+	p.mustMatch(selector, labels, path.Child("labels"))
+}
+
+// mustMatch: a selector that misses the pods would make a Rollout that never
+// finds them.
+func (p *problems) mustMatch(s *metav1.LabelSelector, labels map[string]string, path *field.Path) {
+	detail := unmatched(s, labels)
+	if detail != "" {
+		p.add(field.Invalid(path, labels, detail))
+	}
+}
+
+// unmatched is empty if the labels match, and for a selector that cannot be
+// read.
+func unmatched(s *metav1.LabelSelector, labels map[string]string) string {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil || selector.Matches(k8slabels.Set(labels)) {
+		return ""
+	}
+	return "must match spec.selector, which is " + selector.String()
 }

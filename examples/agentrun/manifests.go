@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/settings"
 )
 
 const manifestsHelp = `agentrun manifests prints the Deployment in a file, or its canary of Argo Rollouts.
@@ -25,12 +25,10 @@ Usage: agentrun manifests FILE
 
 Environment:
   JANGAR_PROGRESSIVE_DELIVERY_ENABLED
-        print a canary: 1 t true yes on, or 0 f false no off (default false)
-  JANGAR_PROGRESSIVE_DELIVERY_PROVIDER
-        argo-rollouts, the only one
-  JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS
-        steps as a JSON list (default [{"setWeight":20},{"pause":{}}])
+        print a canary: true or false (default false)
 `
+
+const canaryVariable = "JANGAR_PROGRESSIVE_DELIVERY_ENABLED"
 
 // manifests runs "agentrun manifests".
 func manifests(args []string, lookup func(string) (string, bool), stdout io.Writer) error {
@@ -41,20 +39,25 @@ func manifests(args []string, lookup func(string) (string, bool), stdout io.Writ
 		_, err := io.WriteString(stdout, manifestsHelp)
 		return err
 	}
-	canary, err := settings.FromEnv(lookup, settings.JangarNames())
-	if err != nil {
-		return usageError{oneLine(err)}
+	canary := false
+	text, set := lookup(canaryVariable)
+	if set && text != "" {
+		var err error
+		canary, err = strconv.ParseBool(text)
+		if err != nil {
+			return usageError{fmt.Errorf("%s: %q is not accepted; want true or false", canaryVariable, text)}
+		}
 	}
-	text, err := os.ReadFile(args[0])
+	manifest, err := os.ReadFile(args[0])
 	if err != nil {
 		return usageError{fmt.Errorf("manifests: %w", err)}
 	}
 	var deployment appsv1.Deployment
-	err = yaml.UnmarshalStrict(text, &deployment)
+	err = yaml.UnmarshalStrict(manifest, &deployment)
 	if err != nil {
 		return usageError{oneLine(fmt.Errorf("manifests: %s is not one Deployment: %w", args[0], err))}
 	}
-	obj, err := rollout.Render(&deployment, canary.Enabled, canary.Options)
+	obj, err := rollout.Render(&deployment, canary, rollout.Options{})
 	if err != nil {
 		return usageError{oneLine(err)}
 	}

@@ -2,31 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command rollout converts the Deployments in a stream of manifests to canaries
-// of Argo Rollouts, or prints the plan that switches a live Deployment.
+// of Argo Rollouts, or prints the plan that switches a live workload.
 //
 //	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
 //	get() { kubectl get "$@" -o yaml --show-managed-fields; echo ---; }
-//	{ get deployment web; get hpa; } | go run ./examples/rollout -plan > plan.sh
+//	{ get deployment web; get hpa; } | go run ./examples/rollout -plan - deployment.yaml > plan.sh
 //	{ get rollout web; get hpa; } | go run ./examples/rollout -rollback - deployment.yaml > plan.sh
 //
-// A plan needs all HorizontalPodAutoscalers of the namespace, because the name
-// of the right one is not known. Add scaledobject and vpa to the list where
-// the cluster has these kinds.
+// A plan needs the rendered manifest of the Deployment, because the live object
+// has marks of the tools that apply it, and all HorizontalPodAutoscalers of the
+// namespace, because the name of the right one is not known. Add scaledobject
+// and vpa to the list where the cluster has these kinds.
 //
-// It reads the files, or standard input if no file or "-" is given. It points
-// the HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler of a
+// It reads the files, or standard input if no file or "-" is given. It converts
+// each Deployment, or with -only those that it names. It points the
+// HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler of such a
 // Deployment at the Rollout. It passes every other document through byte for
 // byte. It writes nothing if anything is wrong. Exit codes: 0; 1 if a manifest
 // is refused, with every error of every manifest; 2 if the arguments are wrong.
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -36,7 +38,6 @@ import (
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
-	"github.com/proompteng/controllerkit/rollout/settings"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -44,6 +45,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // call is a command line that was understood.
 type call struct {
 	enabled  bool
+	only     []string // names of Deployments, nil for all
 	options  rollout.Options
 	plan     plan.Options
 	migrate  bool   // plan instead of render
@@ -105,10 +107,11 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input without a file, or for -")
 		f.PrintDefaults()
 	}
-	var steps, surge, unavailable string
+	var steps, surge, unavailable, only string
 	f.StringVar(&c.values, "values", "",
 		"chart values to take progressiveDelivery.{enabled,canarySteps} from")
-	f.StringVar(&steps, "steps", "", `canary steps as JSON (default [{"setWeight":20},{"pause":{}}])`)
+	f.StringVar(&steps, "steps", "", `canary steps as YAML (default [{setWeight: 20}, {pause: {}}])`)
+	f.StringVar(&only, "only", "", "names of the Deployments to convert, separated by commas (default all)")
 	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
 	f.StringVar(&unavailable, "max-unavailable", "",
 		"pods less than replicas, a number or percentage (default 0)")
@@ -120,7 +123,9 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f.BoolVar(&c.migrate, "plan", false, "print the plan that replaces a live Deployment by its Rollout")
 	f.BoolVar(&c.rollback, "rollback", false, "print the plan that replaces a live Rollout by its Deployment")
 	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false,
-		"with -rollback, take a Deployment of other images or containers, and a Rollout that is not healthy")
+		"with -rollback, take a Deployment with another pod template")
+	f.BoolVar(&c.plan.AllowTwoVersions, "allow-two-versions", false,
+		"with -rollback, take a Rollout whose pods may run another version than its template has")
 	f.StringVar(&c.plan.FieldManager, "field-manager", "",
 		"of a plan, who applies the new workload (default the manager that applies the live one)")
 	f.StringVar(&c.plan.Context, "context", "",
@@ -132,48 +137,61 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	c.files = f.Args()
 	c.options.MaxSurge = fence(surge)
 	c.options.MaxUnavailable = fence(unavailable)
+	if only != "" {
+		c.only = strings.Split(only, ",")
+	}
 	if c.migrate && c.rollback {
 		return c, errors.New("-plan and -rollback: one of both")
 	}
 	if c.values != "" && steps != "" {
 		return c, errors.New("-values and -steps: one of both says the steps")
 	}
-	return c, c.readSteps(steps)
-}
-
-// load reads the files that flags name.
-func (c *call) load() (problems []string) {
-	if c.values != "" {
-		var values map[string]any
-		if err := readYAML(c.values, &values); err != nil {
-			problems = append(problems, err.Error())
-		}
-		s, errs := settings.FromValues(values["progressiveDelivery"])
-		c.enabled = s.Enabled
-		c.options.Steps = s.Options.Steps
-		for _, e := range errs {
-			problems = append(problems, c.values+": "+e.Error())
-		}
+	err = yaml.UnmarshalStrict([]byte(steps), &c.options.Steps)
+	if err != nil {
+		return c, fmt.Errorf("-steps: %w", err)
 	}
-	return problems
+	return c, nil
 }
 
-func (c *call) readSteps(steps string) error {
-	if steps == "" {
+// converts reports whether a document is a Deployment that becomes a Rollout.
+func (c *call) converts(d *document) bool {
+	return c.enabled && d.kind == "Deployment" && (c.only == nil || slices.Contains(c.only, d.name))
+}
+
+// load reads the file that -values names: progressiveDelivery of chart values.
+// Rollout.Convert checks the steps.
+func (c *call) load() (problems []string) {
+	if c.values == "" {
 		return nil
 	}
-	var list any
-	if err := json.Unmarshal([]byte(steps), &list); err != nil {
-		return fmt.Errorf("-steps: %w", err)
+	var values struct {
+		ProgressiveDelivery any `json:"progressiveDelivery"`
 	}
-	s, errs := settings.FromValues(map[string]any{"canarySteps": list})
-	c.options.Steps = s.Options.Steps
-	err := errs.ToAggregate()
+	var delivery struct {
+		Enabled      bool           `json:"enabled"`
+		Provider     string         `json:"provider"`
+		CanarySteps  []rollout.Step `json:"canarySteps"`
+		CRDCheck     string         `json:"crdCheck"`     // for a chart alone
+		KeepOnSwitch bool           `json:"keepOnSwitch"` // likewise
+	}
+	err := readYAML(c.values, &values)
 	if err != nil {
-		text := strings.ReplaceAll(err.Error(), "progressiveDelivery.canarySteps", "steps")
-		return fmt.Errorf("-steps: %s", text)
+		return []string{err.Error()}
 	}
-	return nil
+	text, err := yaml.Marshal(values.ProgressiveDelivery)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &delivery)
+	}
+	if err != nil {
+		problems = append(problems, fmt.Sprintf("%s: progressiveDelivery: %v", c.values, err))
+	}
+	if delivery.Provider != "" && delivery.Provider != "argo-rollouts" {
+		problems = append(problems, fmt.Sprintf("%s: progressiveDelivery.provider: %q is not accepted; want argo-rollouts",
+			c.values, delivery.Provider))
+	}
+	c.enabled = delivery.Enabled
+	c.options.Steps = delivery.CanarySteps
+	return problems
 }
 
 func readYAML(file string, into any) error {

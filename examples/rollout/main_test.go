@@ -59,8 +59,11 @@ spec:
 	webJSON = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"web:1"}]}}}}`
 	settled = "status: {observedGeneration: 1, replicas: 5, updatedReplicas: 5, availableReplicas: 5}\n"
 	scaler  = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\nspec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
-	liveWeb = "metadata: {name: web, namespace: shop, generation: 1, uid: 4c1e}\n"
+	liveWeb = "metadata: {name: web, namespace: shop, generation: 1, uid: 4c1e, labels: {app.kubernetes.io/instance: of-argo-cd}}\n"
 )
+
+// liveDeployment is what kubectl get prints.
+var liveDeployment = strings.Replace(web, "metadata:\n  name: web\n  namespace: shop\n", liveWeb, 1) + settled
 
 func command(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
@@ -119,8 +122,31 @@ func TestRenderOfChartValues(t *testing.T) {
 	code, out, errs := command(t, web, "-values", values("progressiveDelivery: {enabled: yes please, canarySteps: [{setWeight: 0}]}\n"))
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "progressiveDelivery.enabled")
-	assert.Contains(t, errs, "progressiveDelivery.canarySteps[0].setWeight")
+	assert.Contains(t, errs, "values.yaml: progressiveDelivery: ")
+	assert.Contains(t, errs, "enabled")
+
+	for given, want := range map[string]string{
+		"{enabled: true, provider: flagger}":              "progressiveDelivery.provider",
+		"{enabled: true, steps: []}":                      "steps",
+		"{enabled: true, canarySteps: [{setWieght: 20}]}": "setWieght",
+		"{enabled: true, canarySteps: [{setWeight: 0}]}":  "spec.strategy.canary.steps[0].setWeight",
+		"{enabled: true, canarySteps: {setWeight: 20}}":   "canarySteps",
+	} {
+		code, out, errs = command(t, web, "-values", values("progressiveDelivery: "+given+"\n"))
+		assert.Equal(t, 1, code, given)
+		assert.Empty(t, out)
+		assert.Contains(t, errs, want)
+	}
+}
+
+// TestRender_OnlyTheNamed: a chart may have a Deployment that is no canary, and
+// its autoscaler stays too.
+func TestRender_OnlyTheNamed(t *testing.T) {
+	api := strings.ReplaceAll(web, "name: web", "name: api")
+	hpa := strings.ReplaceAll(scaler, "name: web", "name: api")
+	code, out, errs := command(t, web+"---\n"+api+"---\n"+hpa, "-only", "web,other")
+	assert.Zero(t, code, errs)
+	assert.Equal(t, webRollout+"---\n"+api+"---\n"+hpa, out)
 }
 
 func TestRefused(t *testing.T) {
@@ -142,9 +168,11 @@ func TestRefused(t *testing.T) {
 		"NoSuchFile":        {"It says which.", "", []string{"missing.yaml"}, []string{"missing.yaml"}},
 		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},
 		"BadFence":          {"With its path.", web, []string{"-max-surge", "few"}, []string{"spec.strategy.canary.maxSurge"}},
-		"NothingToPlan":     {"A plan needs a live workload.", service, []string{"-plan"}, []string{"no live Deployment"}},
-		"PlanRefused":       {"With its path.", strings.Replace(web, "  name: web\n", "  name: web\n  uid: 4c1e\n", 1) + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan"}, []string{"Deployment web: live.status"}},
-		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-rollback"}, []string{"Rollout web: live"}},
+		"NothingToPlan":     {"A plan needs a live workload.", service + "---\n" + web, []string{"-plan"}, []string{"one live Deployment", "the input has 0"}},
+		"TwoToPlan":         {"Which of both?", liveDeployment + "---\n" + liveDeployment + "---\n" + web, []string{"-plan"}, []string{"the input has 2"}},
+		"NoManifest":        {"The live object has the marks of other tools.", liveDeployment, []string{"-plan"}, []string{"no manifest of Deployment web"}},
+		"PlanRefused":       {"With its path.", strings.Replace(liveDeployment, "updatedReplicas: 5", "updatedReplicas: 2", 1) + "---\n" + web, []string{"-plan"}, []string{"Deployment web: live.status"}},
+		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-rollback"}, []string{"no manifest of Deployment web"}},
 		"UnknownScaler":     {"It may not know Rollouts, and would scale nothing.", web + "---\n" + strings.NewReplacer("HorizontalPodAutoscaler", "Canary", "scaleTargetRef", "targetRef").Replace(scaler), nil, []string{"spec.targetRef: Canary web names the workload web"}},
 		"ScalerInAList":     {"It would pass as it is.", web + "---\nkind: List\nitems:\n" + item(scaler), nil, []string{"it has a HorizontalPodAutoscaler"}},
 		"BadRolloutYAML":    {"A list of what?", webRollout + "---\nkind: List\nitems: 3\n", []string{"-rollback"}, []string{"document 2"}},
@@ -163,8 +191,8 @@ func TestRefused(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	for name, args := range map[string][]string{
-		"UnknownFlag": {"-x"}, "BothWays": {"-plan", "-rollback"}, "StepsAreNoJSON": {"-steps", "20,pause"},
-		"BadSteps": {"-steps", `[{"setWeight":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
+		"UnknownFlag": {"-x"}, "BothWays": {"-plan", "-rollback"}, "StepsAreNoList": {"-steps", "20,pause"},
+		"BadSteps": {"-steps", `[{"setWieght":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
 	} {
 		code, out, errs := command(t, web, args...)
 		assert.Equal(t, 2, code, name)
@@ -239,54 +267,49 @@ func TestFiles_StaySeparateDocuments(t *testing.T) {
 }
 
 func TestPlans(t *testing.T) {
-	live := strings.Replace(web, "metadata:\n  name: web\n  namespace: shop\n", liveWeb, 1) + settled
-	list := "kind: List\napiVersion: v1\nitems:\n" + item(live) + item(scaler)
-	for _, in := range []string{live + "---\n" + scaler, list} {
-		code, out, errs := command(t, in, "-plan")
+	manifest := write(t, "web.yaml", web)
+	list := "kind: List\napiVersion: v1\nitems:\n" + item(liveDeployment) + item(scaler)
+	for _, in := range []string{liveDeployment + "---\n" + scaler, list} {
+		code, out, errs := command(t, in, "-plan", "-", manifest)
 		require.Zero(t, code, errs)
 		assert.True(t, strings.HasPrefix(out, "#!/bin/sh\n# Replaces Deployment web by Rollout web in namespace shop.\n"), out)
 		assert.Contains(t, out, "kube patch hpa/web")
+		assert.NotContains(t, out, "of-argo-cd", "with its mark, Argo CD would delete the Rollout")
 	}
 
 	// As the command's comment gets them: the autoscaler has another name, or
 	// there is none.
 	for hpas, want := range map[string]bool{item(strings.Replace(scaler, "metadata: {name: web,", "metadata: {name: web-hpa,", 1)): true, "  []\n": false} {
-		code, out, errs := command(t, live+"---\nkind: List\napiVersion: v1\nitems:\n"+hpas+"---\n", "-plan")
+		code, out, errs := command(t, liveDeployment+"---\nkind: List\napiVersion: v1\nitems:\n"+hpas+"---\n", "-plan", "-", manifest)
 		require.Zero(t, code, errs)
 		assert.Equal(t, want, strings.Contains(out, "kube patch hpa/web-hpa"), out)
 	}
 
-	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan")
-	assert.Equal(t, 1, code)
-	assert.Empty(t, out)
-	assert.Contains(t, errs, "one live object at a time")
-
 	// As kubectl get --show-managed-fields prints them.
-	managed := strings.Replace(live, "uid: 4c1e}", "uid: 4c1e, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:selector': {}}}}]}", 1)
-	code, out, errs = command(t, managed, "-plan")
+	managed := strings.Replace(liveDeployment, "uid: 4c1e,", "uid: 4c1e, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:selector': {}}}}],", 1)
+	code, out, errs := command(t, managed, "-plan", "-", manifest)
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "WARNING: Argo CD applies this workload")
 	assert.Contains(t, out, "--field-manager=argocd-controller ")
-	assert.Contains(t, errs, "warning: Deployment web: Argo CD applies this workload")
+	assert.Contains(t, errs, "warning: Deployment web: Suspend what applies this workload")
+}
 
-	code, out, errs = command(t, webRollout, "-rollback", "-", write(t, "web.yaml", web))
+func TestPlans_Rollback(t *testing.T) {
+	same := write(t, "web.yaml", web)
+	healthy := strings.Replace(webRollout, "  namespace: shop\n", "  namespace: shop\n  uid: 4c1e\n  generation: 2\n", 1) +
+		"status: {observedGeneration: \"2\", phase: Healthy, currentPodHash: a, stableRS: a, replicas: 5, updatedReplicas: 5}\n"
+	code, out, errs := command(t, healthy, "-rollback", "-", same)
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "kube delete rollout/web")
-
-	// As a healthy one is read from a cluster.
-	healthy := strings.Replace(webRollout, "  namespace: shop\n", "  namespace: shop\n  uid: 4c1e\n  generation: 2\n", 1) +
-		"status: {observedGeneration: \"2\", phase: Healthy, currentPodHash: a, stableRS: a}\n"
-	code, _, errs = command(t, healthy, "-rollback", "-", write(t, "same.yaml", web))
-	require.Zero(t, code, errs)
-	code, _, errs = command(t, strings.Replace(healthy, "generation: 2", "generation: 3", 1), "-rollback", "-", write(t, "same.yaml", web))
+	unseen := strings.Replace(healthy, "generation: 2", "generation: 3", 1)
+	code, _, errs = command(t, unseen, "-rollback", "-", same)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errs, "the controller has seen generation 2 of 3")
 
 	older := write(t, "older.yaml", strings.Replace(web, "web:1", "web:0", 1))
-	code, _, errs = command(t, webRollout, "-rollback", "-", older)
+	code, _, errs = command(t, healthy, "-rollback", "-", older)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errs, "spec.template.spec.containers[0].image")
-	code, out, errs = command(t, webRollout, "-rollback", "-allow-template-change", "-context", "prod", "-field-manager", "ci", "-", older)
+	code, out, errs = command(t, unseen, "-rollback", "-allow-template-change", "-allow-two-versions", "-context", "prod", "-field-manager", "ci", "-", older)
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "kubectl --context=prod --namespace=shop ")
 	assert.Contains(t, out, "--field-manager=ci ")

@@ -5,7 +5,7 @@ package main
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,11 +44,11 @@ func objects(d *document) ([]*document, []string) {
 	return out, nil
 }
 
-// cluster holds the documents that a plan needs.
+// cluster holds the documents that a plan needs. An object with a uid is live.
 type cluster struct {
-	deployments []appsv1.Deployment
-	rollouts    []unstructured.Unstructured
-	others      []unstructured.Unstructured
+	manifests []appsv1.Deployment
+	live      []unstructured.Unstructured // Deployments and Rollouts
+	others    []unstructured.Unstructured
 }
 
 func gather(docs []*document) (cluster, []string) {
@@ -64,81 +64,78 @@ func gather(docs []*document) (cluster, []string) {
 	return c, problems
 }
 
-func (c *cluster) take(o *document) (problems []string) {
-	if o.kind == "Deployment" {
-		obj, problems := decode[appsv1.Deployment](o)
-		c.deployments = append(c.deployments, obj)
-		return problems
+func (c *cluster) take(o *document) []string {
+	if o.kind == "" {
+		return nil
 	}
 	u, err := o.unstructured()
-	switch {
-	case err != nil:
+	if err != nil {
 		return []string{err.Error()}
-	case o.kind == rollout.GVK().Kind:
-		c.rollouts = append(c.rollouts, u)
-	case o.kind != "":
+	}
+	switch {
+	case o.kind == "Deployment" && u.GetUID() == "":
+		obj, problems := decode[appsv1.Deployment](o)
+		c.manifests = append(c.manifests, obj)
+		return problems
+	case o.kind == "Deployment", o.kind == rollout.GVK().Kind:
+		c.live = append(c.live, u)
+	default:
 		c.others = append(c.others, u)
 	}
 	return nil
 }
 
-// plans is the script of the one workload in the input.
+// plans is the script of the one live workload in the input.
 func plans(c *call, docs []*document) result {
 	in, problems := gather(docs)
 	if len(problems) > 0 {
 		return result{problems: problems}
 	}
-	var scripts []string
-	var warnings []string // the script has them too, as comments
-	write := func(name string, p plan.Plan, errs field.ErrorList) {
-		for _, w := range p.Warnings {
-			warnings = append(warnings, name+": "+w)
-		}
-		for _, e := range errs {
-			problems = append(problems, name+": "+e.Error())
-		}
-		scripts = append(scripts, p.String())
-	}
+	kind := "Deployment"
 	if c.rollback {
-		for i := range in.rollouts {
-			live := &in.rollouts[i]
-			p, errs := plan.Rollback(live, in.deployment(live), in.others, c.plan)
-			write("Rollout "+live.GetName(), p, errs)
-		}
-	} else {
-		for i := range in.deployments {
-			live := &in.deployments[i]
-			p, errs := c.migration(live, in.others)
-			write("Deployment "+live.Name, p, errs)
-		}
+		kind = rollout.GVK().Kind
 	}
-	if len(scripts) == 0 {
-		const text = "rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"
-		problems = []string{text}
+	live := slices.DeleteFunc(in.live, func(u unstructured.Unstructured) bool { return u.GetKind() != kind })
+	if len(live) != 1 {
+		const text = "rollout: a plan is for one live %s, as kubectl get prints it; the input has %d"
+		return result{problems: []string{fmt.Sprintf(text, kind, len(live))}}
 	}
-	if len(scripts) > 1 {
-		const text = "rollout: -plan: a plan is for one workload; pass one live object at a time"
-		problems = append(problems, text)
+	from := &live[0]
+	manifest := in.manifest(from)
+	if manifest == nil {
+		const text = "rollout: the input has no manifest of Deployment %s without a uid, such as helm template prints"
+		return result{problems: []string{fmt.Sprintf(text, from.GetName())}}
 	}
-	return result{out: strings.Join(scripts, ""), problems: problems, warnings: warnings}
+	p, errs := c.switchTo(from, manifest, in.others)
+	r := result{out: p.String()}
+	for _, w := range p.Warnings { // the script has them too
+		r.warnings = append(r.warnings, kind+" "+from.GetName()+": "+w)
+	}
+	for _, e := range errs {
+		r.problems = append(r.problems, kind+" "+from.GetName()+": "+e.Error())
+	}
+	return r
 }
 
-// migration is the plan that replaces live by its Rollout.
-func (c *call) migration(
-	live *appsv1.Deployment, others []unstructured.Unstructured,
+// switchTo is the plan that replaces from by the Rollout of the manifest, or
+// with -rollback by the manifest.
+func (c *call) switchTo(
+	from *unstructured.Unstructured, manifest *appsv1.Deployment, others []unstructured.Unstructured,
 ) (plan.Plan, field.ErrorList) {
-	to, errs := rollout.Convert(live, c.options)
+	if c.rollback {
+		return plan.Rollback(from, manifest, others, c.plan)
+	}
+	to, errs := rollout.Convert(manifest, c.options)
 	if len(errs) > 0 {
 		return plan.Plan{}, errs
 	}
-	return plan.Migration(live, to, others, c.plan)
+	return plan.Migration(from, to, others, c.plan)
 }
 
-// deployment is the Deployment that a Rollout goes back to: the one with its
-// name.
-func (c *cluster) deployment(live *unstructured.Unstructured) *appsv1.Deployment {
-	for i := range c.deployments {
-		d := &c.deployments[i]
+// manifest is the Deployment with the name of a live workload, or nil.
+func (c *cluster) manifest(live *unstructured.Unstructured) *appsv1.Deployment {
+	for i := range c.manifests {
+		d := &c.manifests[i]
 		if d.Name == live.GetName() && (d.Namespace == "" || d.Namespace == live.GetNamespace()) {
 			return d
 		}

@@ -20,7 +20,7 @@ func render(c *call, docs []*document) result {
 	var r result
 	var out []byte
 	for _, d := range docs {
-		if c.enabled && d.kind == "Deployment" {
+		if c.converts(d) {
 			text, errs := convert(c, d)
 			r.problems = append(r.problems, errs...)
 			out = follow(out, append(preamble(d.raw), text...))
@@ -29,7 +29,7 @@ func render(c *call, docs []*document) result {
 		raw := d.raw
 		if c.enabled {
 			r.problems = append(r.problems, hidden(d)...)
-			text, err := retarget(docs, d)
+			text, err := c.retarget(docs, d)
 			if err != nil {
 				r.problems = append(r.problems, err.Error())
 			}
@@ -96,7 +96,7 @@ func convert(c *call, d *document) (string, []string) {
 
 // retarget is an autoscaler of a Deployment that becomes a Rollout, pointed at
 // that, or nil if the document is none. It would scale nothing otherwise.
-func retarget(docs []*document, d *document) ([]byte, error) {
+func (c *call) retarget(docs []*document, d *document) ([]byte, error) {
 	if blank(d.raw) {
 		return nil, nil
 	}
@@ -105,7 +105,7 @@ func retarget(docs []*document, d *document) ([]byte, error) {
 		return nil, nil //nolint:nilerr // a document without an object is passed through
 	}
 	for _, o := range docs {
-		if o.kind != "Deployment" {
+		if !c.converts(o) {
 			continue
 		}
 		changed, err := plan.Retarget(&u, o.name, rollout.GVK())

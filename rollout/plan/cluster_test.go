@@ -31,112 +31,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// world is a cluster as far as a plan sees it.
-type world struct {
-	Objects map[string]map[string]any // by kind and name
-	Least   int                       // pods, so far
-}
-
-func clone(t *testing.T, w world) world {
-	t.Helper()
-	data, err := json.Marshal(w)
-	require.NoError(t, err)
-	var out world
-	require.NoError(t, json.Unmarshal(data, &out))
-	return out
-}
-
-// outcome has the objects that are left in the end: of a workload its replicas
-// and its image, of an autoscaler its target.
-func (w world) outcome() map[string]string {
-	out := map[string]string{}
-	for key, o := range w.Objects {
-		if key == "hpa/web" {
-			out[key] = targetOf(o)
-			continue
-		}
-		out[key] = fmt.Sprintf("%d pods of %s", replicas(o), image(o))
-	}
-	return out
-}
-
-func targetOf(hpa map[string]any) string {
-	kind, _, _ := unstructured.NestedString(hpa, "spec", "scaleTargetRef", "kind")
-	return strings.ToLower(kind) + "/web"
-}
-
-func replicas(o map[string]any) int {
-	n, found, _ := unstructured.NestedFieldNoCopy(o, "spec", "replicas")
-	if !found {
-		return 1
-	}
-	count, _ := strconv.Atoi(jsonText(n))
-	return count
-}
-
-func image(o map[string]any) string {
-	list, _, _ := unstructured.NestedSlice(o, "spec", "template", "spec", "containers")
-	return list[0].(map[string]any)["image"].(string)
-}
-
-// bump sets a field of a spec, as a write to the server does.
-func bump(o map[string]any, name string, value any) {
-	o["spec"].(map[string]any)[name] = value
-	meta := o["metadata"].(map[string]any)
-	n, _ := strconv.Atoi(jsonText(meta["generation"]))
-	meta["generation"] = n + 1
-}
-
-func release(o map[string]any, image string) {
-	template := o["spec"].(map[string]any)["template"].(map[string]any)
-	template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = image
-	bump(o, "template", template)
-}
-
-// each changes the workloads.
-func (w world) each(change func(map[string]any)) {
-	for key, o := range w.Objects {
-		if key != "hpa/web" {
-			change(o)
-		}
-	}
-}
-
-// scale is what the autoscaler does to its target, if that is there.
-func (w world) scale(n int) (scaled bool) {
-	o := w.Objects[targetOf(w.Objects["hpa/web"])]
-	if o == nil {
-		return false
-	}
-	bump(o, "replicas", n)
-	return true
-}
-
-// settle is what the controllers do. A Rollout in the middle of a canary waits.
-func settle(w *world) {
-	pods := 0
-	for key, o := range w.Objects {
-		if key == "hpa/web" {
-			continue
-		}
-		n := replicas(o)
-		pods += n
-		status, _ := o["status"].(map[string]any)
-		if status == nil {
-			status = map[string]any{"stableRS": "a", "currentPodHash": "a"}
-			o["status"] = status
-		}
-		if status["stableRS"] != status["currentPodHash"] {
-			continue
-		}
-		status["observedGeneration"] = jsonText(o["metadata"].(map[string]any)["generation"])
-		status["availableReplicas"] = n
-		status["phase"] = "Healthy"
-		status["conditions"] = healthy()
-	}
-	w.Least = min(w.Least, pods)
-}
-
 // cluster is where scripts run. Their kubectl is testdata/bin/kubectl, which
 // sends its arguments to the test. The test does what the server and the
 // controllers do about a command, as internal/e2e/rollout sees the real ones do
@@ -151,6 +45,7 @@ type cluster struct {
 	log      []string // the requests
 	failing  string   // the request that fails once
 	stubborn bool     // a tool undoes each change of the autoscaler
+	busy     bool     // an autoscaler scales its target at each request
 	absent   bool     // no controller runs
 }
 
@@ -262,8 +157,11 @@ func (c *cluster) command(args []string, input string, out io.Writer) error {
 	if c.stubborn && words[0] == "patch" && words[1] == "hpa/web" {
 		return nil
 	}
+	if c.busy {
+		c.now.scale(9 + len(c.log)%2)
+	}
 	err := do(&c.now, words, flags, input, out)
-	if err == nil && words[0] != "get" && !c.absent {
+	if err == nil && (c.busy || words[0] != "get") && !c.absent {
 		settle(&c.now)
 	}
 	return err
@@ -297,6 +195,9 @@ func do(w *world, words []string, flags map[string]string, input string, out io.
 	if words[0] == "apply" {
 		return create(w, input, flags["--field-manager"])
 	}
+	if words[1] == "hpa" {
+		return show(out, strings.TrimPrefix(flags["-o"], "jsonpath="), map[string]any{"items": w.scalers()})
+	}
 	o := w.Objects[words[1]]
 	_, ignore := flags["--ignore-not-found"]
 	switch {
@@ -310,6 +211,9 @@ func do(w *world, words []string, flags map[string]string, input string, out io.
 		delete(w.Objects, words[1])
 		return nil
 	case words[0] == "patch":
+		if flags["--type"] == "merge" {
+			return scale(o, flags["-p"])
+		}
 		return patch(o, flags["-p"])
 	}
 	return fmt.Errorf("unknown command %q", words)
@@ -337,6 +241,14 @@ func create(w *world, input, manager string) error {
 	return nil
 }
 
+// scale is a merge patch of the replicas.
+func scale(o map[string]any, body string) error {
+	var to struct{ Spec struct{ Replicas int } }
+	err := json.Unmarshal([]byte(body), &to)
+	bump(o, "replicas", to.Spec.Replicas)
+	return err
+}
+
 // patch is a JSON Patch of the operations that a plan sends.
 func patch(o map[string]any, body string) error {
 	var operations []struct {
@@ -349,7 +261,8 @@ func patch(o map[string]any, body string) error {
 	for _, op := range operations {
 		path := strings.Split(strings.TrimPrefix(op.Path, "/"), "/")
 		if path[0] == "spec" {
-			bump(o, path[1], op.Value)
+			ref := o["spec"].(map[string]any)[path[1]].(map[string]any)
+			ref[path[2]] = op.Value
 			continue
 		}
 		entry := o["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)
@@ -361,9 +274,4 @@ func patch(o map[string]any, body string) error {
 		}
 	}
 	return nil
-}
-
-func jsonText(v any) string {
-	data, _ := json.Marshal(v)
-	return string(data)
 }

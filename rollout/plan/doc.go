@@ -7,7 +7,7 @@
 // To apply the other kind causes an outage: the old pods are deleted before the
 // new ones are ready. A plan runs both workloads for a while:
 //
-//	// The rendered Deployment, with the image that runs.
+//	// The rendered Deployment, with the template that runs.
 //	r, errs := rollout.Convert(manifest, rollout.Options{})
 //	// The live Deployment, and the autoscalers of its namespace.
 //	p, errs := plan.Migration(deployment, r, others, plan.Options{})
@@ -20,20 +20,33 @@
 //   - testdata/migration.sh and testdata/migration-autoscaled.sh
 //   - testdata/rollback.sh and testdata/rollback-autoscaled.sh
 //
+// Suspend what applies the workload while the script runs: Argo CD, Flux, Helm,
+// a pipeline or an operator would put back what it removes.
+//
 // # A script is safe to run late, again, or by another person
 //
-// The first step compares the live workload with the plan: its uid and its
-// generation, and for a Rollout status.stableRS and status.currentPodHash. If
-// they differ, the script prints the difference and stops before it changes
-// anything. The same check comes again before the old workload is deleted. The
-// old workload keeps all its pods until then, and the script says how to go
-// back.
+// The first step compares the live workload with the plan: its uid, its pod
+// template by the command cksum, and of a Rollout status.stableRS and
+// status.currentPodHash. Replicas may change, so an autoscaler does not stop a
+// plan. If anything else differs, the script prints it and stops before it
+// changes anything. The same check comes again before the old workload is
+// deleted. The old workload keeps all its pods until then, and the script says
+// how to go back.
 //
-// The new workload counts when its controller has seen it and as many of its
-// pods are available as the old one wants. Then the script hands a
-// HorizontalPodAutoscaler over, and looks after 10 seconds whether it keeps its
-// new target. If KEDA or a GitOps tool has put the old target back, the script
-// stops.
+// The new workload has an annotation with a checksum of what the plan applies,
+// without the replicas. Only the same plan goes on with a workload that an
+// interrupted script has left. Which manifest has no release that the live
+// workload lacks, and none less, is checked when the plan is made: Migration
+// and Rollback refuse a pod template that differs in more than what a server
+// fills in. A scalar field that only one of the two has counts as filled in,
+// except labels, annotations, resources, the node selector and the account.
+//
+// The new workload is scaled up if the old one is. It counts when as many of
+// its pods are available as it should have, or as the old one should have,
+// whichever is less. Then the script hands a ScaledObject and a
+// HorizontalPodAutoscaler over, looks after 10 seconds whether each keeps its
+// new target, and waits for the pods again. A HorizontalPodAutoscaler that the
+// plan does not know stops it.
 //
 // A script that was interrupted can be run again from its start: a finished
 // step does nothing, and the end is the same. A request that fails stops it.
@@ -41,48 +54,37 @@
 // # Who owns the new workload
 //
 // The plan applies under the field manager that applies the live workload. So
-// the next apply of that tool removes what its manifest no longer has. No
-// manager keeps spec.replicas: the next apply may have replicas, another number
-// of them, or none.
+// the next server-side apply of that tool removes what its manifest no longer
+// has. A client-side apply removes nothing the first time, because it has no
+// record of what was applied. No manager keeps spec.replicas: the next apply
+// may have replicas, another number of them, or none. If the old workload was
+// scaled up while the script waited, kubectl keeps them, as after kubectl
+// scale.
 //
-// The new workload gets these marks of the live one, unless its manifest has
-// others:
-//
-//	Helm    annotations meta.helm.sh/release-name and release-namespace
-//	Helm    label app.kubernetes.io/managed-by: Helm
-//	Flux    labels kustomize.toolkit.fluxcd.io/name and namespace
-//	Flux    labels helm.toolkit.fluxcd.io/name and namespace
-//	others  ownerReferences, without blockOwnerDeletion
-//
-// Helm fails to upgrade an object without its marks, and its rendered manifest
-// has none. The marks of Argo CD, kapp, Fleet and Config Sync are not copied.
-// These tools take over an object without a mark when it is in their source.
-// They delete an object with a mark that is not in their source yet.
-//
-// The script prints Plan.Warnings when it runs. They name the tools that manage
-// the workload, and what refers to it by its kind.
+// The new workload gets Helm's marks of the live one, the annotations
+// meta.helm.sh/release-name and release-namespace and the label
+// app.kubernetes.io/managed-by, unless its manifest has others: Helm fails to
+// upgrade an object without them. It gets no other marks, and the manifest
+// should have none: a tool that finds its mark on an object that is not in its
+// source deletes the object.
 //
 // # Capacity
 //
 // With N replicas, N to 2N pods were ready in both directions, while both real
 // controllers carried out the plans (internal/e2e/rollout). The cluster needs
-// room for twice the pods. A Deployment whose maxSurge is 0 and whose pods use
-// a PersistentVolumeClaim, a hostPort or hostNetwork has no plan.
+// room for twice the pods: a claim that one node mounts, a port of the host or
+// a required anti-affinity keeps the new ones Pending, and the script stops at
+// its deadline. A Deployment whose maxSurge is 0 has no plan.
 //
 // There is one method. Two others are not here, because their users have
 // Argo Rollouts' own spec.workloadRef:
 //
 //   - Without room for twice the pods, apply the Rollout with a workloadRef and
 //     scaleDown: progressively, and without an autoscaler, which the controller
-//     works against. To let the Rollout adopt the ReplicaSets of a deleted
-//     Deployment instead relies on a label that no document promises, and no
-//     step leads back from it.
+//     works against.
 //   - To keep the Deployment as the source of the template, apply the Rollout
 //     with a workloadRef and scaleDown: onsuccess. Going back, set it to never,
 //     scale the Deployment up, wait, and delete the Rollout.
-//
-// The first revision of a Rollout goes through no steps, so both functions
-// refuse pod templates that differ in an image or a container.
 //
 // # Before Argo Rollouts is uninstalled
 //
@@ -102,7 +104,9 @@
 //	  verbs: [get, list, watch, create, patch, delete]
 //	- apiGroups: [autoscaling]
 //	  resources: [horizontalpodautoscalers]
-//	  verbs: [get, patch]
+//	  verbs: [get, list, patch]
+//
+// A ScaledObject needs get and patch on scaledobjects of keda.sh too.
 //
 // # When not to use it
 //

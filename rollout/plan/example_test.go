@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -17,7 +19,7 @@ import (
 func ExamplePlan_String() {
 	r, _ := rollout.Convert(manifest(), rollout.Options{})
 
-	p, _ := plan.Migration(running(), r, nil, plan.Options{})
+	p, _ := plan.Migration(deployed(), r, nil, plan.Options{})
 
 	head, _, _ := strings.Cut(p.String(), "set -eu")
 	fmt.Print(head)
@@ -32,7 +34,7 @@ func ExamplePlan_String() {
 }
 
 func ExampleMigration() {
-	deployment := running() // the live one
+	deployment := deployed() // the live one
 	hpa := scaler("web", "Deployment", "web")
 	r, _ := rollout.Convert(manifest(), rollout.Options{})
 
@@ -45,13 +47,15 @@ func ExampleMigration() {
 	// Output:
 	// 1. Check that Deployment web has not changed, or was replaced by an earlier run: check deployment/web
 	// 2. Check that Rollout web does not exist, or is of this plan: check rollout/web
-	// 3. Create Rollout web with as many replicas as run now: apply rollout/web
-	// 4. Leave the replicas to the next writer: a manifest, an autoscaler or a person: patch rollout/web
-	// 5. Wait until Rollout web has its pods: wait rollout/web
-	// 6. Hand the HorizontalPodAutoscaler over: patch hpa/web
-	// 7. Check that it keeps its target for 10 seconds: other tools put the old one back: check hpa/web
-	// 8. Check again, because the next step takes pods away: check deployment/web
-	// 9. Delete Deployment web and its pods: delete deployment/web
+	// 3. Check that this plan knows each HorizontalPodAutoscaler of it: check hpa
+	// 4. Create Rollout web with as many replicas as Deployment web had: apply rollout/web
+	// 5. Leave the replicas to the next writer: a manifest, an autoscaler or a person: patch rollout/web
+	// 6. Wait until Rollout web has its pods, and scale it up if Deployment web is: wait rollout/web
+	// 7. Hand the HorizontalPodAutoscaler over: patch hpa/web
+	// 8. Check that it keeps its target for 10 seconds: other tools put the old one back: check hpa/web
+	// 9. Wait again: the autoscaler scales Rollout web now: wait rollout/web
+	// 10. Check again, because the next step takes pods away: check deployment/web
+	// 11. Delete Deployment web and its pods: delete deployment/web
 	// 0
 }
 
@@ -61,17 +65,16 @@ func ExampleMigration_refused() {
 	r, _ := rollout.Convert(manifest(), rollout.Options{})
 	r.Spec.Template.Spec.Containers[0].Image = "web:2"
 
-	_, errs := plan.Migration(running(), r, nil, plan.Options{})
+	_, errs := plan.Migration(deployed(), r, nil, plan.Options{})
 
 	fmt.Println(errs[0].Field)
 	// Output: spec.template.spec.containers[0].image
 }
 
 func ExampleRollback() {
-	r, _ := rollout.Convert(manifest(), rollout.Options{})
-	u, _ := r.Unstructured() // the live one
+	rollout := canary() // the live one
 
-	p, errs := plan.Rollback(u, manifest(), nil, plan.Options{})
+	p, errs := plan.Rollback(rollout, manifest(), nil, plan.Options{})
 
 	fmt.Println(p.Steps[len(p.Steps)-1].Do)
 	fmt.Println(len(errs))
@@ -90,4 +93,23 @@ func ExampleRetarget() {
 	// Output:
 	// true <nil>
 	// map[scaleTargetRef:map[apiVersion:argoproj.io/v1alpha1 kind:Rollout name:web]]
+}
+
+// deployed is the Deployment web as the server returns it.
+func deployed() *unstructured.Unstructured {
+	d := running()
+	tree, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
+	u := &unstructured.Unstructured{Object: tree}
+	u.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	return u
+}
+
+// canary is the Rollout web as the server returns it.
+func canary() *unstructured.Unstructured {
+	r, _ := rollout.Convert(manifest(), rollout.Options{})
+	r.UID = "u"
+	r.Generation = 1
+	r.Status = rollout.Status{ObservedGeneration: "1", StableRS: "a", CurrentPodHash: "a"}
+	u, _ := r.Unstructured()
+	return u
 }

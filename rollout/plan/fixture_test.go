@@ -78,6 +78,16 @@ func running() *appsv1.Deployment {
 	return d
 }
 
+// inCluster is a Deployment as the server returns it.
+func inCluster(tb testing.TB, d *appsv1.Deployment) *unstructured.Unstructured {
+	tb.Helper()
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
+	require.NoError(tb, err)
+	u := &unstructured.Unstructured{Object: tree}
+	u.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	return u
+}
+
 func settled(generation int64, n int32) appsv1.DeploymentStatus {
 	return appsv1.DeploymentStatus{
 		ObservedGeneration: generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
@@ -105,17 +115,14 @@ func live(tb testing.TB, change func(r *rollout.Rollout)) *unstructured.Unstruct
 	u, err := r.Unstructured()
 	require.NoError(tb, err)
 	u.Object["status"] = map[string]any{
-		"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a", "availableReplicas": int64(5),
-		"conditions": healthy(),
+		"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a",
+		"replicas": int64(5), "updatedReplicas": int64(5), "availableReplicas": int64(5), "conditions": completed(),
 	}
 	return u
 }
 
-func healthy() []any {
-	return []any{
-		map[string]any{"type": "Healthy", "status": "True", "reason": "RolloutHealthy"},
-		map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-	}
+func completed() []any {
+	return []any{map[string]any{"type": "Completed", "status": "True", "reason": "RolloutCompleted"}}
 }
 
 // midCanary is a Rollout that waits at its first step.
@@ -125,13 +132,14 @@ func midCanary(tb testing.TB) *unstructured.Unstructured {
 	status := u.Object["status"].(map[string]any)
 	status["phase"] = "Paused"
 	status["currentPodHash"] = "b"
+	status["updatedReplicas"] = int64(1)
 	return u
 }
 
 func refers(scaleDown string) func(r *rollout.Rollout) {
 	return func(r *rollout.Rollout) {
 		r.Spec.Template = nil
-		r.Spec.WorkloadRef = &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: scaleDown}
+		r.Spec.WorkloadRef = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "scaleDown": scaleDown}
 	}
 }
 
@@ -184,7 +192,7 @@ func migration(t *testing.T, change func(d *appsv1.Deployment), others ...unstru
 	if change != nil {
 		change(d)
 	}
-	p, errs := plan.Migration(d, converted(t), others, plan.Options{})
+	p, errs := plan.Migration(inCluster(t, d), converted(t), others, plan.Options{})
 	require.Empty(t, errs)
 	return p
 }

@@ -37,7 +37,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		others := []unstructured.Unstructured{scaler(hpa, "Deployment", d.Name)}
-		there, errs := plan.Migration(&d, &r, others, plan.Options{})
+		there, errs := plan.Migration(inCluster(t, &d), &r, others, plan.Options{})
 		require.Equal(t, len(errs) > 0, len(there.Steps) == 0)
 		back, errs := plan.Rollback(&unstructured.Unstructured{Object: u}, &d, others, plan.Options{})
 		require.Equal(t, len(errs) > 0, len(back.Steps) == 0)

@@ -15,157 +15,85 @@ import (
 )
 
 // Migration plans the switch from a live Deployment to a Rollout of the same
-// pods, such as rollout.Convert returns for its rendered manifest. others are
-// the objects of the namespace that may name the Deployment by its kind, such
-// as all HorizontalPodAutoscalers, ScaledObjects and VerticalPodAutoscalers.
-// The plan hands a HorizontalPodAutoscaler over. Others are warnings.
+// pods, such as rollout.Convert returns for its rendered manifest. from is the
+// object as the server returns it. others are the objects of the namespace that
+// may name the Deployment by its kind: all HorizontalPodAutoscalers, and
+// ScaledObjects and VerticalPodAutoscalers where the cluster has these kinds.
+// The plan hands a HorizontalPodAutoscaler and its ScaledObject over.
 //
-// The Rollout gets the replicas of the live Deployment. Migration refuses what
-// would lose capacity or skip steps, and reports the problems in one call:
-// another image, a container more or less, another selector, a rollout in
-// progress, Services that the controller would take over, two
-// HorizontalPodAutoscalers, a workloadRef, and a Rollout that rollout.Validate
-// refuses. What Rollout.Warnings finds is a warning. A Deployment without a
-// uid, such as a rendered one, gives a preview: its script stops at the first
-// step. Migration changes none of its arguments.
+// The Rollout gets the replicas that the Deployment has when the plan runs.
+// Migration refuses what would lose capacity or skip steps, and reports the
+// problems in one call: another pod template or selector, a rollout in
+// progress, a maxSurge of 0, Services that the controller would take over, two
+// HorizontalPodAutoscalers, and a Rollout that is paused or has no template.
+// What Rollout.Warnings finds is a warning. Migration changes none of its
+// arguments.
 func Migration(
-	from *appsv1.Deployment, to *rollout.Rollout, others []unstructured.Unstructured, o Options,
+	from *unstructured.Unstructured, to *rollout.Rollout, others []unstructured.Unstructured, o Options,
 ) (Plan, field.ErrorList) {
-	if from == nil || to == nil {
-		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the "+
-			"live Deployment and the Rollout")}
+	var live appsv1.Deployment
+	errs := read(from, appsv1.SchemeGroupVersion.WithKind(deploymentKind), &live)
+	if to == nil {
+		errs = append(errs, field.Required(field.NewPath("rollout"), "a plan needs the Rollout"))
+	}
+	if len(errs) > 0 {
+		return Plan{}, errs
 	}
 	kept := to.Spec.Replicas
-	to = applied(from, to)
-	p := &planner{Options: o, old: ofDeployment(from), new: ofRollout(to)}
-	scaler := p.scaler(others)
-	p.add(rollout.Validate(to)...)
-	p.settled(from)
-	p.sameWorkload()
-	p.canStart(to)
-	p.noServicesYet(to)
-	p.twoPods(from, field.NewPath("live", "spec", "strategy", "rollingUpdate", "maxSurge"))
-	p.sameContainers("the first revision of a Rollout goes through no steps, so all users " +
-		"would get it immediately; " +
-		"switch first, change later")
+	to = to.DeepCopy()
+	to.SetGroupVersionKind(rollout.GVK())
+	to.Spec.Replicas = ptr.To(ptr.Deref(live.Spec.Replicas, 1))
+	to.Status = rollout.Status{}
+	if to.Namespace == "" {
+		to.Namespace = live.Namespace
+	}
+	carryMarks(&live.ObjectMeta, &to.ObjectMeta)
+	p := &planner{Options: o, old: ofDeployment(&live), new: ofRollout(to)}
 
-	p.warnOwners()
-	p.warnScalerOwners(scaler)
-	p.warnPods()
+	path := field.NewPath("live")
+	p.twoVersionsAllowed(&live, path)
+	if live.Status.ObservedGeneration < live.Generation || live.Status.UpdatedReplicas != live.Status.Replicas {
+		p.add(path.Child("status"), fmt.Sprintf("a rollout is in progress: of %d pods %d are of this "+
+			"version; wait, then make a new plan", live.Status.Replicas, live.Status.UpdatedReplicas))
+	}
+	if to.Spec.Paused {
+		p.add(field.NewPath("spec", "paused"), "a paused Rollout starts no pods, and the plan waits for them; "+
+			"resume the Deployment first, or clear it")
+	}
+	p.services(to, nil, "the controller would point the Service %s at pods that are not there yet; "+
+		"switch to a canary that refers to no Service, and set it once the Rollout is healthy")
+	p.sameTemplate("the first revision of a Rollout goes through no steps, so all users would get it " +
+		"immediately; switch first, change later")
 	for _, e := range to.Warnings() {
 		p.warn("The Rollout is legal and does not do what a canary is for: %v", e)
 	}
-	p.warnWeights(to)
 	p.warnReplicas(kept)
-	return p.finish(to, scaler)
+	return p.finish(from, to, others)
 }
 
-func ofDeployment(d *appsv1.Deployment) *workload {
-	return &workload{
-		gvk:      appsv1.SchemeGroupVersion.WithKind(deploymentKind),
-		meta:     &d.ObjectMeta,
-		replicas: ptr.Deref(d.Spec.Replicas, 1),
-		minReady: d.Spec.MinReadySeconds,
-		selector: d.Spec.Selector,
-		template: &d.Spec.Template,
+// twoVersionsAllowed refuses a Deployment that says that a second pod cannot
+// work. A plan runs twice the pods.
+func (p *planner) twoVersionsAllowed(d *appsv1.Deployment, path *field.Path) {
+	strategy := path.Child("spec", "strategy")
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		p.add(strategy.Child("type"), "Recreate says that two pods cannot run at the same time, and a plan "+
+			"runs twice the pods; want RollingUpdate")
 	}
-}
-
-func ofRollout(r *rollout.Rollout) *workload {
-	return &workload{
-		gvk:      rollout.GVK(),
-		meta:     &r.ObjectMeta,
-		replicas: ptr.Deref(r.Spec.Replicas, 1),
-		minReady: r.Spec.MinReadySeconds,
-		selector: r.Spec.Selector,
-		template: r.Spec.Template,
-	}
-}
-
-// applied is the Rollout that the plan applies.
-func applied(from *appsv1.Deployment, to *rollout.Rollout) *rollout.Rollout {
-	to = to.DeepCopy()
-	to.APIVersion, to.Kind = rollout.GVK().ToAPIVersionAndKind()
-	if to.Namespace == "" {
-		to.Namespace = from.Namespace
-	}
-	to.Spec.Replicas = ptr.To(ptr.Deref(from.Spec.Replicas, 1))
-	carryMarks(&from.ObjectMeta, &to.ObjectMeta)
-	return to
-}
-
-// settled refuses a Deployment whose pods are not all there and of one version.
-func (p *planner) settled(from *appsv1.Deployment) {
-	if from.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		p.add(notRecreate(field.NewPath("live", "spec", "strategy", "type")))
-	}
-	if from.UID == "" {
-		p.warn("The Deployment has no uid, so this is a preview: its script stops at the " +
-			"first step. " +
-			"A plan needs the live one, as kubectl get -o yaml shows it: replicas are " +
-			"taken from it.")
+	update := d.Spec.Strategy.RollingUpdate
+	if update == nil || update.MaxSurge == nil {
 		return
 	}
-	s := &from.Status
-	want := p.old.replicas
-	seen := s.ObservedGeneration >= from.Generation
-	complete := s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas >= want
-	if !seen || !complete {
-		p.add(field.Forbidden(field.NewPath("live", "status"), fmt.Sprintf(
-			"the Deployment is not settled: of %d pods %d are of this version and %d "+
-				"available; wait, then make a new plan",
-			want, s.UpdatedReplicas, s.AvailableReplicas)))
-	}
-}
-
-func notRecreate(path *field.Path) *field.Error {
-	return field.NotSupported(path, appsv1.RecreateDeploymentStrategyType,
-		[]appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType})
-}
-
-func (p *planner) canStart(to *rollout.Rollout) {
-	if to.Spec.Paused {
-		p.add(field.Forbidden(field.NewPath("spec", "paused"),
-			"a paused Rollout starts no pods, and the plan waits for them; resume the "+
-				"Deployment first, or clear it"))
-	}
-	if to.Spec.WorkloadRef != nil {
-		p.add(field.Forbidden(field.NewPath("spec", "workloadRef"),
-			"a plan is for a Rollout with a template; with a workloadRef the controller does "+
-				"the switch, see scaleDown"))
+	surge := update.MaxSurge.String()
+	if surge == "0" || surge == "0%" {
+		p.add(strategy.Child("rollingUpdate", "maxSurge"), "0 says that one pod more cannot work, and a plan "+
+			"runs twice the pods; if two can work, set 1. Otherwise delete the old workload, wait until its "+
+			"pods are gone, and apply the new one: that is a moment without pods")
 	}
 }
 
 func (p *planner) warnReplicas(kept *int32) {
-	n := p.old.replicas
-	if kept != nil && *kept != n {
-		p.warn("The manifest has %d replicas and %d run: the next apply of it changes "+
-			"their number.", *kept, n)
-	}
-	if n == 0 {
-		p.warn("The %s has 0 replicas: nothing is tested until it is scaled up.", p.old.gvk.Kind)
-	}
-}
-
-// warnWeights names steps that change no pods.
-func (p *planner) warnWeights(to *rollout.Rollout) {
-	c := to.Spec.Strategy.Canary
-	if c == nil || c.TrafficRouting != nil || p.new.replicas == 0 {
-		return
-	}
-	var last *int32
-	for _, s := range c.Steps {
-		if s.SetWeight == nil {
-			continue
-		}
-		if last != nil && *last != *s.SetWeight {
-			before, _ := to.Counts(*last)
-			pods, _ := to.Counts(*s.SetWeight)
-			if before == pods {
-				p.warn("Of %d pods, the weights %d and %d are the same: %d of the new version.",
-					p.new.replicas, *last, *s.SetWeight, pods)
-			}
-		}
-		last = s.SetWeight
+	if kept != nil && *kept != p.old.replicas {
+		p.warn("The manifest has %d replicas and %d run: the next apply of it changes their number.",
+			*kept, p.old.replicas)
 	}
 }

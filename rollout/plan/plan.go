@@ -12,11 +12,16 @@ type Options struct {
 	// Context is the kubectl context of the cluster. Empty means the current
 	// context.
 	Context string
-	// AllowTemplateChange lets Rollback plan for a Deployment that has other
-	// images or containers than the Rollout, and for a Rollout that is not
-	// Healthy (see live.PhaseOf): its pods may run another version than its
-	// template has. False makes these errors. Migration does not use it.
+	// AllowTemplateChange lets Rollback plan for a Deployment with another pod
+	// template than the Rollout has. Its pods replace all pods at the end,
+	// without steps. False makes a difference an error. Migration does not use
+	// it.
 	AllowTemplateChange bool
+	// AllowTwoVersions lets Rollback plan for a Rollout whose pods may run
+	// another version than its template has, as in the middle of a canary, or
+	// after a change that no controller has seen. False makes this an error.
+	// Migration does not use it.
+	AllowTwoVersions bool
 
 	_ struct{}
 }
@@ -63,11 +68,12 @@ const (
 // terms are the details of an Op. The templates of the script have a part for
 // each verb, which reads them.
 type terms struct {
-	Fields  string // a jsonpath
-	Want    string // what Fields print; a patch is sent only then
-	Unless  string // another object; a check passes if it exists and the first does not
-	Else    string // what a person does about a failed check
-	Manager string // of an apply
-	Pods    int32  // at least, of a wait
-	Seconds int64  // before a check, or of a wait at most
+	Fields   string // a jsonpath
+	Want     string // what Fields print; a patch is sent only then
+	Template string // of a check, the checksum of the pod template
+	Other    string // the other workload: a check passes if only that one exists
+	Else     string // what a person does about a failed check
+	Manager  string // of an apply
+	Grow     bool   // a wait scales the object up, if the other workload is
+	Seconds  int64  // before a check, or of a wait at most
 }

@@ -14,7 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-const hpaKind = "HorizontalPodAutoscaler"
+const (
+	hpaKind    = "HorizontalPodAutoscaler"
+	scaledKind = "ScaledObject"
+)
 
 // target is a reference to the object that an autoscaler scales.
 type target struct {
@@ -46,12 +49,11 @@ func (t *target) refers(kind, name string) bool {
 	return t.ref["kind"] == kind
 }
 
-func (t *target) refersTo(w *workload) bool { return t.refers(w.gvk.Kind, w.meta.Name) }
-
 // Retarget points an autoscaler of the Deployment or the Rollout of this name
 // at the kind to, in place, and reports whether it changed u. It knows
-// HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler. An object of
-// another kind that scales the Deployment is an error, because it may not know
+// HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler. A
+// PodDisruptionBudget selects pods and needs no change. An object of another
+// kind that scales the Deployment is an error, because it may not know
 // Rollouts. Retarget the autoscaler there is: two over the same pods both stop.
 func Retarget(u *unstructured.Unstructured, name string, to schema.GroupVersionKind) (bool, error) {
 	if u == nil {
@@ -64,7 +66,7 @@ func Retarget(u *unstructured.Unstructured, name string, to schema.GroupVersionK
 	if !t.refers(deploymentKind, name) && !t.refers(rolloutKind, name) {
 		return false, nil
 	}
-	known := []string{hpaKind, "ScaledObject", "VerticalPodAutoscaler"}
+	known := []string{hpaKind, scaledKind, "VerticalPodAutoscaler"}
 	if !slices.Contains(known, u.GetKind()) {
 		return false, fmt.Errorf("rollout/plan: retarget: spec.%s: %s %s names the workload "+
 			"%s, which becomes a %s; known kinds are %s",
@@ -75,46 +77,71 @@ func Retarget(u *unstructured.Unstructured, name string, to schema.GroupVersionK
 	return true, nil
 }
 
-// scaler is the one HorizontalPodAutoscaler of the workload, or nil. Other
-// objects that name the workload by its kind are warnings.
-func (p *planner) scaler(others []unstructured.Unstructured) *unstructured.Unstructured {
-	var found []*unstructured.Unstructured
+// scalers are the autoscalers of a workload.
+type scalers struct {
+	name  string   // of the workload
+	found []scaler // ScaledObjects before HorizontalPodAutoscalers
+	hpas  []string // the names of those that target the name, whatever the kind
+}
+
+type scaler struct{ object, kind string }
+
+// scalers are those that the plan hands over. Other objects that name the
+// workload by its kind are warnings.
+func (p *planner) scalers(others []unstructured.Unstructured) scalers {
+	s := scalers{name: p.old.meta.Name}
+	var hpas []scaler
 	for i := range others {
 		u := &others[i]
-		if u.GetNamespace() != "" && u.GetNamespace() != p.old.meta.Namespace {
+		t := targetOf(u)
+		elsewhere := u.GetNamespace() != "" && u.GetNamespace() != p.old.meta.Namespace
+		if elsewhere || t == nil || t.ref["name"] != s.name {
 			continue
 		}
-		t := targetOf(u)
-		switch {
-		case !t.refersTo(p.old) && !t.refersTo(p.new):
-		case u.GetKind() == hpaKind:
-			found = append(found, u)
+		if u.GetKind() == hpaKind {
+			s.hpas = append(s.hpas, u.GetName())
+		}
+		if !t.refers(p.old.gvk.Kind, s.name) && !t.refers(p.new.gvk.Kind, p.new.meta.Name) {
+			continue
+		}
+		switch u.GetKind() {
+		case hpaKind:
+			hpas = append(hpas, scaler{"hpa/" + u.GetName(), hpaKind})
+		case scaledKind:
+			s.found = append(s.found, scaler{"scaledobject/" + u.GetName(), scaledKind})
 		default:
-			p.warn("%s %s names the workload by its kind: change spec.%s to %s, or it scales "+
-				"nothing after the plan.",
-				u.GetKind(), u.GetName(), t.field, p.new)
+			p.warn("%s %s names the workload by its kind: change spec.%s to %s, or it does nothing "+
+				"after the plan.", u.GetKind(), u.GetName(), t.field, p.new)
 		}
 	}
-	if len(found) == 0 {
-		return nil
+	slices.Sort(s.hpas)
+	if len(hpas) > 1 {
+		p.add(field.NewPath("others"), hpaKind+"s "+strings.Join(s.hpas, " and ")+
+			" scale the same pods, so both would stop (AmbiguousSelector); keep one")
 	}
-	if len(found) > 1 {
-		var names []string
-		for _, u := range found {
-			names = append(names, u.GetName())
-		}
-		slices.Sort(names)
-		p.add(field.Forbidden(field.NewPath("others"), hpaKind+"s "+strings.Join(names, " and ")+
-			" scale the same pods, so both would stop (AmbiguousSelector); keep one"))
+	s.found = append(s.found, hpas...)
+	return s
+}
+
+// known stops a plan that was made without an autoscaler: it would be left
+// without a target.
+func (s scalers) known() Op {
+	want := ""
+	for _, name := range s.hpas {
+		want += name + " "
 	}
-	return found[0]
+	return Op{Verb: check, Object: "hpa", terms: terms{
+		Fields: fmt.Sprintf(`{range .items[?(@.spec.scaleTargetRef.name==%q)]}{.metadata.name} {end}`, s.name),
+		Want:   want,
+		Else:   "Make a new plan with all HorizontalPodAutoscalers of the namespace.",
+	}}
 }
 
 // handOver comes when the new workload has its pods and before the old one
 // goes: without its target an autoscaler does nothing. KEDA and GitOps tools
-// put an old target back within seconds.
-func (p *planner) handOver(hpa *unstructured.Unstructured) error {
-	object := "hpa/" + hpa.GetName()
+// put an old target back within seconds, so a ScaledObject comes before its
+// HorizontalPodAutoscaler.
+func (p *planner) handOver(s scalers) error {
 	there, err := pointAt(p.new)
 	if err != nil {
 		return err
@@ -123,34 +150,35 @@ func (p *planner) handOver(hpa *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	p.do(Op{Verb: patch, Object: object, Body: there}, "Hand the HorizontalPodAutoscaler over")
-	p.do(
-		Op{Verb: check, Object: object, terms: terms{
-			Seconds: 10,
-			Fields:  "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}",
-			Want:    p.new.String(),
-			Else: "Change scaleTargetRef where its manifest is kept, or stop the tool that resets it. " +
-				"Run this again.",
-		}},
-		"Check that it keeps its target for 10 seconds: other tools put the old one back",
-	)
-	p.plan.undo = append(p.plan.undo, Op{Verb: patch, Object: object, Body: back})
-	p.warn("Change scaleTargetRef of the HorizontalPodAutoscaler %s to %s where its manifest "+
-		"is kept too, "+
-		"or the next apply puts it back. If that happens while the plan runs, the "+
-		"plan stops.", hpa.GetName(), p.new.gvk.Kind)
+	for _, of := range s.found {
+		p.do(Op{Verb: patch, Object: of.object, Body: there}, "Hand the %s over", of.kind)
+		p.plan.undo = append(p.plan.undo, Op{Verb: patch, Object: of.object, Body: back})
+	}
+	for _, of := range s.found {
+		p.do(
+			Op{Verb: check, Object: of.object, terms: terms{
+				Seconds: 10,
+				Fields:  "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}",
+				Want:    p.new.String(),
+				Else: "Change scaleTargetRef where its manifest is kept, or stop the tool that resets it. " +
+					"Run this again.",
+			}},
+			"Check that it keeps its target for 10 seconds: other tools put the old one back",
+		)
+	}
+	p.warn("Change scaleTargetRef to %s where the manifest of the autoscaler is kept too, or the next "+
+		"apply puts it back. If that happens while the plan runs, the plan stops.", p.new.gvk.Kind)
 	return nil
 }
 
 // pointAt is the patch that makes an autoscaler scale the workload.
 func pointAt(w *workload) (string, error) {
-	type reference struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Name       string `json:"name"`
-	}
-	to := reference{w.gvk.GroupVersion().String(), w.gvk.Kind, w.meta.Name}
-	return jsonPatch(operation{Op: "replace", Path: "/spec/scaleTargetRef", Value: to})
+	const ref = "/spec/scaleTargetRef"
+	return jsonPatch(
+		operation{Op: "add", Path: ref + "/apiVersion", Value: w.gvk.GroupVersion().String()},
+		operation{Op: "add", Path: ref + "/kind", Value: w.gvk.Kind},
+		operation{Op: "add", Path: ref + "/name", Value: w.meta.Name},
+	)
 }
 
 // operation is one of a JSON Patch.

@@ -79,7 +79,7 @@ func TestPlan_AppliesAsTheToolThatAppliesTheLiveObject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := running()
 			d.ManagedFields = tc.entries
-			there, errs := plan.Migration(d, converted(t), nil, tc.options)
+			there, errs := plan.Migration(inCluster(t, d), converted(t), nil, tc.options)
 			require.Empty(t, errs)
 			assert.Equal(t, tc.want, there.Steps[find(there, "apply", "rollout/web")].Manager, tc.reason)
 			u := live(t, nil)

@@ -19,7 +19,7 @@ import (
 func TestScript_QuotesEachValue(t *testing.T) {
 	for _, evil := range []string{`$(echo RAN)`, "`echo RAN`", `'; echo RAN; '`, "a\necho RAN\n", `"$(echo RAN)"`, "\nEOF\necho RAN"} {
 		p := Plan{kubectl: kubectl(evil, evil), header: []string{evil}, Warnings: []string{evil}}
-		op := Op{Object: evil, terms: terms{Fields: evil, Want: evil, Unless: evil, Else: evil, Manager: evil}}
+		op := Op{Object: evil, terms: terms{Fields: evil, Want: evil, Template: evil, Other: evil, Else: evil, Manager: evil}}
 		op.Body = "a: |\n  " + strings.ReplaceAll(evil, "\n", "\n  ") + "\n"
 		for _, verb := range []string{check, apply, patch, wait, remove} {
 			op.Verb = verb

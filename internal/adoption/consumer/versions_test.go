@@ -25,7 +25,7 @@ func everyPackage() (paths []string) {
 	for _, name := range []string{
 		"events", "events/eventstest", "events/redact", "jobgc", "jobgc/expire", "jobgc/hold", "jobgc/jobgctest",
 		"metrics", "metrics/catalog", "metrics/kube", "metrics/manifest", "metrics/prom", "metrics/tracelog",
-		"rollout", "rollout/live", "rollout/plan", "rollout/settings",
+		"rollout", "rollout/plan",
 		"status", "status/applyconfiguration", "status/rules", "status/statustest",
 	} {
 		paths = append(paths, modulePath+"/"+name)

@@ -57,7 +57,7 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	require.NoError(t, err)
 	to := into[appsv1.Deployment](t, parseIn(t, namespace, out).one(t, "Deployment/"+name))
 	p, errs := plan.Rollback(live, to, nil, plan.Options{
-		AllowTemplateChange: true, // no controller runs here, and the Rollout has no status
+		AllowTwoVersions: true, // no controller runs here, and the Rollout has no status
 	})
 	require.Empty(t, errs)
 	for _, step := range p.Steps {

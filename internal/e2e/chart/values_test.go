@@ -14,12 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/proompteng/controllerkit/rollout/settings"
 )
 
 // row is values of the chart in a file of testdata.
@@ -28,7 +25,6 @@ type row struct {
 	Values json.RawMessage
 	Args   []string // of helm, too
 	Says   []string // what helm says if it refuses them
-	Good   bool     // for package rollout/settings
 }
 
 func readRows(t *testing.T, file string) (rows map[string]row) {
@@ -77,23 +73,4 @@ func diff(t *testing.T, before, after string) string {
 		valuesFile(t, before), valuesFile(t, after))
 	out, _ := cmd.Output() // its code says whether they differ
 	return regexp.MustCompile(`(?m)^(---|\+\+\+) .*\n|^@@ .* (@@)`).ReplaceAllString(string(out), "$2")
-}
-
-// TestTheSchemaAgreesWithTheSettings: package rollout/settings reads the same
-// values. What the chart takes it takes, and what it refuses the chart refuses.
-func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
-	for name, row := range readRows(t, "settings.yaml") {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var m map[string]any
-			require.NoError(t, json.Unmarshal(row.Values, &m))
-			_, errs := settings.FromValues(m)
-			assert.Equal(t, row.Good, len(errs) == 0, "%s %v", row.Reason, errs)
-			global := fmt.Sprintf(`{"progressiveDelivery": %s}`, row.Values)
-			for _, values := range []string{global, `{"controllers": ` + global + `}`} {
-				_, err := template(t, values)
-				assert.Equal(t, row.Good, err == nil, "%s %v", row.Reason, err)
-			}
-		})
-	}
 }

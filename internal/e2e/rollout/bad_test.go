@@ -13,12 +13,12 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 )
 
-// TestValidate_AcceptsNothingThatTheCRDRefuses sends the rows of the package's
-// table that Validate accepts. Package upstream asks the code of the controller
+// TestConvert_MakesNothingThatTheCRDRefuses sends the rows of the package's
+// table that Convert accepts. Package upstream asks the code of the controller
 // about them too.
 //
 //req:shows R3
-func TestValidate_AcceptsNothingThatTheCRDRefuses(t *testing.T) {
+func TestConvert_MakesNothingThatTheCRDRefuses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	table := oracle.Golden(t, "../../..")

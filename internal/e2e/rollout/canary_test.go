@@ -6,18 +6,17 @@ package rollout_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 )
 
 // started applies the safe canary and waits until it is healthy, with nothing
@@ -25,7 +24,7 @@ import (
 func (s *stage) started(r *rollout.Rollout) {
 	s.Helper()
 	s.apply(r)
-	u := s.reaches("web", live.Healthy)
+	u := s.reaches("web", rollout.Healthy)
 	require.EqualValues(s, 1, u.GetGeneration(), "the controller has nothing to add to the spec")
 	require.EqualValues(s, 1, s.apply(r).GetGeneration(), "nor an apply of the same to put back")
 	require.Equal(s, map[string]int{"web:1": 5}, s.images())
@@ -44,7 +43,7 @@ func TestCanary_PausesAndIsPromoted(t *testing.T) {
 		rollout.SetWeight(80), rollout.PauseManual(),
 	}
 	s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
-	require.Nil(t, live.PromotePatch(s.get("web"), false), "there is nothing to promote")
+	require.Nil(t, rollout.PromotePatch(s.get("web"), false), "there is nothing to promote")
 	c := s.measure(5)
 
 	next := converted(t, "web:2", rollout.Options{Steps: steps})
@@ -53,18 +52,50 @@ func TestCanary_PausesAndIsPromoted(t *testing.T) {
 	s.promote(false)
 	s.pausedAt(3, next, 60)
 	s.promote(true)
-	u := s.reaches("web", live.Healthy)
+	u := s.reaches("web", rollout.Healthy)
 	s.runs(map[string]int{"web:2": 5})
 	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion does not change the spec")
 	s.capacity("promoted", c, 6)
+
+	// A restart replaces the pods, and goes through no steps.
+	before := s.podNames()
+	patch := rollout.RestartPatch(s.get("web"), time.Now())
+	_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	require.NoError(t, err)
+	s.eventually("all pods are new", func(c *assert.CollectT) {
+		for _, name := range s.podNames() {
+			require.NotContains(c, before, name)
+		}
+	})
+	s.reaches("web", rollout.Healthy)
 }
 
-// promote sends the patch. It reads the object again if the controller has
-// written since, because the patch is for the object that was read.
+// podNames are those of the pods that are not on their way out.
+func (s *stage) podNames() []string {
+	s.Helper()
+	pods, err := s.kube.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
+	require.NoError(s, err)
+	var names []string
+	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp == nil {
+			names = append(names, pods.Items[i].Name)
+		}
+	}
+	return names
+}
+
+// promote sends the patch.
 func (s *stage) promote(full bool) {
 	s.Helper()
-	s.eventually("promoted", func(c *assert.CollectT) {
-		patch := live.PromotePatch(s.get("web"), full)
+	s.act(func(r *rollout.Rollout) []byte { return rollout.PromotePatch(r, full) })
+}
+
+// act sends a patch of the status. It reads the object again if the controller
+// has written since, because the patch is for the object that was read.
+func (s *stage) act(of func(r *rollout.Rollout) []byte) {
+	s.Helper()
+	s.eventually("patched", func(c *assert.CollectT) {
+		patch := of(s.get("web"))
 		require.NotNil(c, patch)
 		_, err := s.rollouts.Patch(s.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
 		if !apierrors.IsConflict(err) {
@@ -83,14 +114,17 @@ func TestCanary_Aborted(t *testing.T) {
 	s.started(first)
 	c := s.measure(5)
 	s.apply(converted(t, "web:2", rollout.Options{}))
-	s.reaches("web", live.Paused)
-	_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, live.AbortPatch(), metav1.PatchOptions{FieldManager: manager}, "status")
-	require.NoError(t, err, "an abort loses no race")
-	_, message := live.PhaseOf(s.reaches("web", live.Degraded))
+	s.reaches("web", rollout.Paused)
+	s.act(rollout.AbortPatch)
+	_, message := rollout.PhaseOf(typed(t, s.reaches("web", rollout.Degraded)), 0)
 	assert.Contains(t, message, "abort")
 	s.runs(map[string]int{"web:1": 5})
+	s.act(rollout.RetryPatch)
+	s.reaches("web", rollout.Paused)
+	s.act(rollout.AbortPatch)
+	s.reaches("web", rollout.Degraded)
 	s.apply(first)
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 	s.capacity("aborted", c, 6)
 }
 
@@ -112,7 +146,7 @@ func TestCanary_NeverReady(t *testing.T) {
 			r, errs := rollout.Convert(d, o)
 			require.Empty(t, errs)
 			s.apply(r)
-			s.reaches("web", live.Degraded)
+			s.reaches("web", rollout.Degraded)
 			s.runs(want)
 			least, most := s.extremes(c)
 			assert.Equal(t, [2]int{5, 5}, [2]int{least, most})
@@ -122,17 +156,16 @@ func TestCanary_NeverReady(t *testing.T) {
 
 // pausedAt waits until the Rollout pauses at the step with this index, and as
 // many pods run as Counts says for the weight.
-func (s *stage) pausedAt(step int64, r *rollout.Rollout, weight int32) {
+func (s *stage) pausedAt(step int32, r *rollout.Rollout, weight int32) {
 	s.Helper()
 	canary, stable := r.Counts(weight)
 	s.eventually("it pauses at its step", func(c *assert.CollectT) {
 		u := s.get("web")
-		state, message := live.PhaseOf(u)
-		require.Equal(c, live.Paused, state, message)
+		state, message := rollout.PhaseOf(u, 0)
+		require.Equal(c, rollout.Paused, state, message)
 		require.NotEmpty(c, message)
-		at, _, err := unstructured.NestedInt64(u.Object, "status", "currentStepIndex")
-		require.NoError(c, err)
-		require.Equal(c, step, at)
+		require.NotNil(c, u.Status.CurrentStepIndex)
+		require.Equal(c, step, *u.Status.CurrentStepIndex)
 		require.Equal(c, map[string]int{"web:2": int(canary), "web:1": int(stable)}, s.images())
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 )
 
 // TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate watches a Rollout while a
@@ -36,12 +35,12 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 		s.apply(r)
 	}
 	finish := func() {
-		s.reaches("web", live.Paused)
+		s.reaches("web", rollout.Paused)
 		s.promote(true)
-		s.reaches("web", live.Healthy)
+		s.reaches("web", rollout.Healthy)
 	}
 	to("web:2", 5, false)
-	_, message := live.PhaseOf(s.reaches("web", live.Degraded))
+	_, message := rollout.PhaseOf(typed(t, s.reaches("web", rollout.Degraded)), 0)
 	require.Contains(t, message, "exceeded quota")
 	assert.NotContains(t, s.images(), "web:2")
 	allow()
@@ -52,7 +51,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	to("web:2", 2, false) // fewer pods, and the template before
 	finish()
 	to("web:2", 2, true)
-	s.reaches("web", live.Paused)
+	s.reaches("web", rollout.Paused)
 	to("web:1", 2, false) // no longer paused, and the template before
 	finish()
 	s.judge(s.since(first))
@@ -105,8 +104,8 @@ func (s *stage) judge(seen []*unstructured.Unstructured) {
 		images[sets.Items[i].Labels["rollouts-pod-template-hash"]] = sets.Items[i].Spec.Template.Spec.Containers[0].Image
 	}
 	for _, u := range seen {
-		phase, _ := live.PhaseOf(u)
-		if phase != live.Healthy && phase != live.Paused || pauseSeen(s.T, u) {
+		phase, _ := rollout.PhaseOf(typed(s, u), 0)
+		if phase != rollout.Healthy && phase != rollout.Paused || pauseSeen(s.T, u) {
 			continue
 		}
 		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")

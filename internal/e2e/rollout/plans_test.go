@@ -18,7 +18,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 )
 
 // TestNoPlanLosesAnEndpoint runs the plan in both directions, as the command
@@ -33,8 +32,8 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 	d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or either way takes half a minute
 	s.deploy(d)
 	c := s.measure(5)
-	s.follow(s.plan("deployment,hpa", "-plan"))
-	s.reaches("web", live.Healthy)
+	s.follow(s.plan("deployment,hpa", d, "-plan"))
+	s.reaches("web", rollout.Healthy)
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("there", c, 10)
 
@@ -59,7 +58,7 @@ func (s *stage) capacity(way string, c *capacity, atMost int) {
 // back runs the plan that goes back to the Deployment.
 func (s *stage) back(to *appsv1.Deployment, args ...string) {
 	s.Helper()
-	s.follow(s.plan("rollout,hpa", append(append([]string{"-rollback"}, args...), "-", s.file(to))...))
+	s.follow(s.plan("rollout,hpa", to, append([]string{"-rollback"}, args...)...))
 }
 
 // inGit is the Deployment web as in a repository: with these variables, and
@@ -97,7 +96,7 @@ func TestMigration_IsFollowedByACanary(t *testing.T) {
 	s.sync(inGit("web:1", "A", "B"))
 	s.kubectl("scale deployment web --replicas=5")
 	s.kubectl("rollout status deployment web --timeout=2m")
-	runbook := s.plan("deployment", "-plan")
+	runbook := s.plan("deployment", inGit("web:1", "A", "B"), "-plan")
 	s.follow(runbook)
 	stable := s.stable()
 	s.follow(runbook)
@@ -107,12 +106,12 @@ func TestMigration_IsFollowedByACanary(t *testing.T) {
 	r, errs := rollout.Convert(inGit("web:2", "A"), rollout.Options{OmitReplicas: true})
 	require.Empty(t, errs)
 	s.sync(r)
-	s.reaches("web", live.Paused)
+	s.reaches("web", rollout.Paused)
 	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	assert.Equal(t, "A 5", s.variables("rollout/web"))
 	c := s.measure(5)
-	s.back(inGit("web:1", "A", "B"), "-allow-template-change")
+	s.back(inGit("web:1", "A", "B"), "-allow-template-change", "-allow-two-versions")
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("back from the middle of a canary", c, 10)
 
@@ -141,7 +140,7 @@ func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	s.kubectl("apply --server-side -f " + s.file(r))
 	s.kubectl("delete deployment web")
 	s.outage(c)
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 	c.reset()
 	s.kubectl("apply --server-side -f " + s.file(d))
 	s.kubectl("delete rollout web")
@@ -163,15 +162,16 @@ func TestTheReferenceOfUpstream(t *testing.T) {
 	require.Empty(t, errs)
 	s.deploy(d)
 	c := s.measure(5)
-	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: "progressively"}
+	r.Spec.Template = nil
+	r.Spec.WorkloadRef = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "scaleDown": "progressively"}
 	s.apply(r)
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 	s.deployed(0)
 	s.capacity("there", c, 10)
 
 	s.kubectl("scale deployment web --replicas=5")
 	s.deployed(0)
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 }
 
 // deployed waits until the Deployment wants and has n pods.
@@ -207,21 +207,21 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	s.deploy(web("web:1"))
 	s.kubectl("autoscale deployment web --max=10") // without metrics it keeps its bounds
 	c := s.measure(5)
-	s.followSlowly("deployment", s.plan("deployment,hpa", "-plan"))
+	s.followSlowly("deployment", s.plan("deployment,hpa", web("web:1"), "-plan"))
 	s.capacity("there", c, 10)
 
 	s.kubectl(`patch hpa web --type=merge -p '{"spec":{"minReplicas":7}}'`)
 	s.eventually("it has found the Rollout, and its selector", func(c *assert.CollectT) {
 		require.Equal(c, "7", s.kubectl("get rollout web -o jsonpath={.spec.replicas}"))
 	})
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 	s.runs(map[string]int{"web:1": 7})
 	s.settled(c, 7) // the endpoints follow the pods by a moment
 
 	// The rollback keeps the replicas that the autoscaler has set, not the
 	// manifest's.
 	c.reset()
-	s.followSlowly("rollout", s.plan("rollout,hpa", "-rollback", "-", s.file(web("web:1"))))
+	s.followSlowly("rollout", s.plan("rollout,hpa", web("web:1"), "-rollback"))
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
 	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))

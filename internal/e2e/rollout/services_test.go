@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
@@ -25,14 +24,14 @@ func TestRollback_OfARolloutWithServices(t *testing.T) {
 	r := converted(t, "web:1", rollout.Options{})
 	r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web"}}
 	s.apply(r)
-	u := s.reaches("web", live.Healthy)
+	u := s.reaches("web", rollout.Healthy)
 	s.selects(true)
 	_, errs := plan.Rollback(u, web("web:1"), nil, plan.Options{})
 	require.ErrorContains(t, errs.ToAggregate(), "keeps the Service web to the pods of the Rollout")
 
 	s.apply(converted(t, "web:1", rollout.Options{}))
 	s.selects(false)
-	s.reaches("web", live.Healthy)
+	s.reaches("web", rollout.Healthy)
 	c := s.measure(5)
 	s.back(web("web:1"))
 	s.runs(map[string]int{"web:1": 5})

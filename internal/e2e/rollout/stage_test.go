@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -29,7 +29,6 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
-	"github.com/proompteng/controllerkit/rollout/live"
 )
 
 const manager = "e2e"
@@ -40,8 +39,7 @@ type stage struct {
 	namespace string
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
-	templates dynamic.ResourceInterface // core/v1 PodTemplates
-	planner   string                    // see grant
+	planner   string // see grant
 }
 
 func newStage(t *testing.T) *stage {
@@ -61,10 +59,8 @@ func clients(t *testing.T, namespace string) *stage {
 	dyn, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	namespace = strings.Trim(namespace[:min(len(namespace), 60)], "-")
-	return &stage{
-		T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace),
-		templates: dyn.Resource(corev1.SchemeGroupVersion.WithResource("podtemplates")).Namespace(namespace),
-	}
+	gvr := rollout.GVK().GroupVersion().WithResource("rollouts")
+	return &stage{T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(gvr).Namespace(namespace)}
 }
 
 // web is a Deployment of five pods.
@@ -111,22 +107,33 @@ func (s *stage) deploy(d *appsv1.Deployment) {
 	s.kubectl("rollout status deployment " + d.Name + " --timeout=2m")
 }
 
-func (s *stage) get(name string) *unstructured.Unstructured {
+func (s *stage) get(name string) *rollout.Rollout {
 	s.Helper()
 	u, err := s.rollouts.Get(s.Context(), name, metav1.GetOptions{})
 	require.NoError(s, err)
-	return u
+	return typed(s, u)
+}
+
+// typed is a Rollout as a typed client reads it.
+func typed(t require.TestingT, u *unstructured.Unstructured) *rollout.Rollout {
+	r := new(rollout.Rollout)
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, r))
+	return r
 }
 
 // reaches waits until the Rollout is in the state, and returns it.
-func (s *stage) reaches(name string, want live.Phase) *unstructured.Unstructured {
+func (s *stage) reaches(name string, want rollout.Phase) *unstructured.Unstructured {
 	s.Helper()
 	var u *unstructured.Unstructured
 	s.eventually(name+" is "+string(want), func(c *assert.CollectT) {
-		var err error
+		generation := int64(0) // of the Deployment that a workloadRef names
+		d, err := s.kube.AppsV1().Deployments(s.namespace).Get(s.Context(), name, metav1.GetOptions{})
+		if err == nil {
+			generation = d.Generation
+		}
 		u, err = s.rollouts.Get(s.Context(), name, metav1.GetOptions{})
 		require.NoError(c, err)
-		got, message := live.PhaseOf(u)
+		got, message := rollout.PhaseOf(typed(c, u), generation)
 		require.Equal(c, want, got, message)
 	})
 	return u
@@ -158,11 +165,11 @@ func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 	require.EventuallyWithT(s, check, 2*time.Minute, 100*time.Millisecond, what)
 }
 
-// plan is the runbook that the command prints for the live objects, as for
-// kubectl get -o yaml | rollout -plan.
-func (s *stage) plan(kinds string, args ...string) string {
+// plan is the runbook that the command prints for the live objects and a
+// manifest, as for kubectl get -o yaml | rollout -plan - manifest.yaml.
+func (s *stage) plan(kinds string, manifest *appsv1.Deployment, args ...string) string {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), command, args...)
+	cmd := exec.CommandContext(s.Context(), command, append(args, "-", s.file(manifest))...)
 	cmd.Stdin = strings.NewReader(s.kubectl("get " + kinds + " -o yaml --show-managed-fields"))
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems

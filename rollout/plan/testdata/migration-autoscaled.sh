@@ -4,7 +4,7 @@
 # Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
 # To undo it after the last step: make a plan by plan.Rollback and run it.
 # To undo it before the last step, while deployment/web has enough pods:
-#   kubectl --namespace=shop patch hpa/web --type=json -p '[{"op":"replace","path":"/spec/scaleTargetRef","value":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}]'
+#   kubectl --namespace=shop patch hpa/web --type=json -p '[{"op":"add","path":"/spec/scaleTargetRef/apiVersion","value":"apps/v1"},{"op":"add","path":"/spec/scaleTargetRef/kind","value":"Deployment"},{"op":"add","path":"/spec/scaleTargetRef/name","value":"web"}]'
 #   kubectl --namespace=shop delete rollout/web
 set -eu
 
@@ -13,50 +13,79 @@ kube() { kubectl --namespace=shop "$@"; }
 get() { kube get "$1" --ignore-not-found --request-timeout=30s -o jsonpath="$2"; }
 stop() { printf 'STOP: %s\n' "$1" >&2; exit 1; }
 
-# check stops if an object is not as planned. It may be gone if the other one exists.
-check() { # object, fields, planned, the other one, what to do about it
+# check stops if an object is not as planned. It may be gone if the other workload exists.
+check() { # object, fields, planned, checksum of the pod template, the other workload, what to do about it
   is=$(get "$1" "$2")
-  if [ -z "$is" ] && [ -n "$4" ]; then
-    other=$(get "$4" '{.metadata.uid}')
+  if [ -z "$is" ] && [ -n "$5" ]; then
+    other=$(get "$5" '{.metadata.uid}')
     [ -z "$other" ] || return 0
   fi
-  [ "$is" = "$3" ] || stop "$1 is not as planned. $5
+  [ "$is" = "$3" ] || stop "$1 is not as planned. $6
 planned: $3
 now: ${is:-gone}"
+  [ -z "$4" ] || [ "$(get "$1" '{.spec.template}' | cksum)" = "$4" ] ||
+    stop "$1 is not as planned: its pod template has changed. $6"
 }
 
-# ready waits until the controller has seen a workload as it is, and its pods are available.
-ready() { # workload, pods, seconds, fields, what they become
+# ready waits until a workload has as many available pods as it should have, or as the other
+# one should have, whichever is less. An autoscaler scales one of the two meanwhile.
+ready() { # workload, the other workload, seconds, fields, what they become, whether to grow
   end=$(($(date +%s) + $3))
-  until is=$(get "$1" "{.metadata.generation}={.status.observedGeneration} $4 {.status.availableReplicas}") &&
-    [ "${is% *}" = "${is%%=*}=${is%%=*} $5" ] && [ "0${is##* }" -ge "$2" ]; do
-    [ "$(date +%s)" -lt "$end" ] || stop "$1 does not have $2 pods after $3 seconds: $is
+  until other=$(get "$2" '{.metadata.uid}/{.spec.replicas}') &&
+    is=$(get "$1" "$4/{.spec.replicas}/{.status.availableReplicas}") &&
+    enough "$1" "$is" "$other" "$5" "$6"; do
+    [ "$(date +%s)" -lt "$end" ] || stop "$1 does not have its pods after $3 seconds: $is
 $(get "$1" '{range .status.conditions[*]}{.type} {.status} {.reason}: {.message}{"\n"}{end}')"
     sleep 1
   done
 }
+enough() { # workload, what it is, what the other one is, what its fields become, whether to grow
+  state=${2%%/*}
+  pods=${2#*/}
+  want=${pods%/*}
+  old=${3#*/}
+  [ -n "$3" ] || return 0 # nothing is left to delete
+  [ -n "$2" ] || return 1
+  if [ "${want:-1}" -gt "${old:-1}" ]; then
+    want=$old
+  elif [ "$5" = true ] && [ "${want:-1}" -lt "${old:-1}" ]; then
+    kube patch "$1" --type=merge -p '{"spec":{"replicas":'"$old"'}}'
+    return 1
+  fi
+  available=${pods#*/}
+  [ "$state" = "$4" ] && [ "${available:-0}" -ge "${want:-1}" ]
+}
 
 cat >&2 <<'EOF'
-WARNING: Change scaleTargetRef of the HorizontalPodAutoscaler web to Rollout where its manifest is
-  kept too, or the next apply puts it back. If that happens while the plan runs, the plan stops.
+WARNING: Suspend what applies this workload while the plan runs, such as Argo CD, Flux, Helm, a
+  pipeline or an operator: it would put back what the plan removes.
+WARNING: Change scaleTargetRef to Rollout where the manifest of the autoscaler is kept too, or the
+  next apply puts it back. If that happens while the plan runs, the plan stops.
 EOF
 
-echo '1/9 Check that Deployment web has not changed, or was replaced by an earlier run'
-check deployment/web 'uid {.metadata.uid}, generation {.metadata.generation}' \
-  'uid u, generation 4' rollout/web \
+echo '1/11 Check that Deployment web has not changed, or was replaced by an earlier run'
+check deployment/web 'uid {.metadata.uid}' \
+  'uid u' '1838992453 167' rollout/web \
   'Find out who changed it, and make a new plan.'
 
-echo '2/9 Check that Rollout web does not exist, or is of this plan'
-check rollout/web 'selector {.spec.selector}, images {.spec.template.spec.containers[*].image} {.spec.template.spec.initContainers[*].image}' \
-  'selector {"matchLabels":{"app":"web"}}, images web:1 ' deployment/web \
-  'Only if deployment/web has all its pods and an earlier plan left it: delete it, and run this again.'
+echo '2/11 Check that Rollout web does not exist, or is of this plan'
+check rollout/web 'plan {.metadata.annotations.rollout\.controllerkit\.dev/plan}' \
+  'plan 352fa49500f56771' '' deployment/web \
+  'Another plan or a person has made it. Only if deployment/web has all its pods: delete it, and run this again.'
 
-echo '3/9 Create Rollout web with as many replicas as run now'
+echo '3/11 Check that this plan knows each HorizontalPodAutoscaler of it'
+check hpa '{range .items[?(@.spec.scaleTargetRef.name=="web")]}{.metadata.name} {end}' \
+  'web ' '' '' \
+  'Make a new plan with all HorizontalPodAutoscalers of the namespace.'
+
+echo '4/11 Create Rollout web with as many replicas as Deployment web had'
 is=$(get rollout/web '{.metadata.uid}')
 [ -n "$is" ] || kube apply --server-side --validate=strict --field-manager=gitops -f - <<'EOF'
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
 metadata:
+  annotations:
+    rollout.controllerkit.dev/plan: 352fa49500f56771
   name: web
   namespace: shop
 spec:
@@ -82,30 +111,34 @@ spec:
         resources: {}
 EOF
 
-echo '4/9 Leave the replicas to the next writer: a manifest, an autoscaler or a person'
+echo '5/11 Leave the replicas to the next writer: a manifest, an autoscaler or a person'
 is=$(get rollout/web '{.metadata.managedFields[0].manager} {.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}')
 [ "$is" != 'gitops {}' ] || kube patch rollout/web --type=json \
   -p '[{"op":"test","path":"/metadata/managedFields/0/manager","value":"gitops"},{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:spec/f:replicas"}]'
 
-echo '5/9 Wait until Rollout web has its pods'
-ready rollout/web 5 600 '{.status.phase} {.status.conditions[?(@.type=="Healthy")].status} {.status.conditions[?(@.type=="Progressing")].reason}' \
-  'Healthy True NewReplicaSetAvailable'
+echo '6/11 Wait until Rollout web has its pods, and scale it up if Deployment web is'
+ready rollout/web deployment/web 600 \
+  '{.status.conditions[?(@.type=="Completed")].status}' True true
 
-echo '6/9 Hand the HorizontalPodAutoscaler over'
+echo '7/11 Hand the HorizontalPodAutoscaler over'
 kube patch hpa/web --type=json \
-  -p '[{"op":"replace","path":"/spec/scaleTargetRef","value":{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","name":"web"}}]'
+  -p '[{"op":"add","path":"/spec/scaleTargetRef/apiVersion","value":"argoproj.io/v1alpha1"},{"op":"add","path":"/spec/scaleTargetRef/kind","value":"Rollout"},{"op":"add","path":"/spec/scaleTargetRef/name","value":"web"}]'
 
-echo '7/9 Check that it keeps its target for 10 seconds: other tools put the old one back'
+echo '8/11 Check that it keeps its target for 10 seconds: other tools put the old one back'
 sleep 10
 check hpa/web '{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}' \
-  'Rollout web' '' \
+  'Rollout web' '' '' \
   'Change scaleTargetRef where its manifest is kept, or stop the tool that resets it. Run this again.'
 
-echo '8/9 Check again, because the next step takes pods away'
-check deployment/web 'uid {.metadata.uid}, generation {.metadata.generation}' \
-  'uid u, generation 4' rollout/web \
+echo '9/11 Wait again: the autoscaler scales Rollout web now'
+ready rollout/web deployment/web 600 \
+  '{.status.conditions[?(@.type=="Completed")].status}' True false
+
+echo '10/11 Check again, because the next step takes pods away'
+check deployment/web 'uid {.metadata.uid}' \
+  'uid u' '1838992453 167' rollout/web \
   'Find out who changed it, and make a new plan.'
 
-echo '9/9 Delete Deployment web and its pods'
+echo '11/11 Delete Deployment web and its pods'
 kube delete deployment/web --ignore-not-found --timeout=600s
 echo Done

@@ -62,7 +62,7 @@ type Table struct {
 	Base json.RawMessage
 	Rows map[string]struct {
 		Patch   json.RawMessage // a merge patch of Base
-		Refused bool            // by Validate
+		Refused bool            // by Convert, and not as a warning
 	}
 }
 

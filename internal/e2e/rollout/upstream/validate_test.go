@@ -6,41 +6,65 @@ package upstream_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// ourVerdicts are those on the typed Rollout and on the manifest.
-func ourVerdicts(manifest []byte) (typed, plain string) {
-	var m map[string]any
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return err.Error(), err.Error()
-	}
-	if errs := rollout.Validate(&unstructured.Unstructured{Object: m}); len(errs) > 0 {
-		plain = errs.ToAggregate().Error()
-	}
+// made is the Rollout that Convert makes of a Deployment with the parts of a
+// manifest, and of its strategy. If it refuses, the JSON is nil.
+func made(manifest []byte) (out []byte, refused string) {
 	var r rollout.Rollout
-	if err := json.Unmarshal(manifest, &r); err != nil {
-		return err.Error(), plain
+	err := json.Unmarshal(manifest, &r)
+	if err != nil {
+		return nil, err.Error()
 	}
-	if errs := rollout.Validate(&r); len(errs) > 0 {
-		typed = errs.ToAggregate().Error()
+	d := &appsv1.Deployment{ObjectMeta: r.ObjectMeta}
+	d.Spec.Replicas = r.Spec.Replicas
+	d.Spec.Selector = r.Spec.Selector
+	if r.Spec.Template != nil {
+		d.Spec.Template = *r.Spec.Template
 	}
-	return typed, plain
+	d.Spec.MinReadySeconds = r.Spec.MinReadySeconds
+	d.Spec.RevisionHistoryLimit = r.Spec.RevisionHistoryLimit
+	d.Spec.ProgressDeadlineSeconds = r.Spec.ProgressDeadlineSeconds
+	d.Spec.Paused = r.Spec.Paused
+	converted, errs := rollout.Convert(d, rollout.Options{Mutate: func(out *rollout.Rollout) {
+		out.Spec.Strategy = r.Spec.Strategy
+		out.Spec.WorkloadRef = r.Spec.WorkloadRef
+		out.Spec.RollbackWindow = r.Spec.RollbackWindow
+		out.Spec.Analysis = r.Spec.Analysis
+	}})
+	if len(errs) > 0 {
+		return nil, errs.ToAggregate().Error()
+	}
+	out, err = json.Marshal(converted)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return out, ""
 }
 
 // maker mixes the rows of the table of package rollout's own test of bad
-// Rollouts. It leaves trafficRouting to the cluster, as Validate does.
+// Rollouts, and the pods and strategies of upstream's examples. It leaves
+// trafficRouting to the cluster, as Convert does.
 type maker struct {
 	base    []byte
 	patches []map[string]any
@@ -51,18 +75,53 @@ func newMaker(t *testing.T) maker {
 	t.Helper()
 	golden := oracle.Golden(t, "../../../..")
 	m := maker{base: golden.Base}
-	for _, name := range slices.Sorted(maps.Keys(golden.Rows)) {
-		var patch map[string]any
-		require.NoError(t, json.Unmarshal(golden.Rows[name].Patch, &patch))
+	add := func(patch map[string]any) {
 		canary, _, err := unstructured.NestedMap(patch, "spec", "strategy", "canary")
 		if err == nil && canary["trafficRouting"] != nil {
-			continue
+			return
 		}
 		m.patches = append(m.patches, patch)
 		steps, _ := canary["steps"].([]any)
 		m.steps = append(m.steps, steps...)
 	}
+	for _, name := range slices.Sorted(maps.Keys(golden.Rows)) {
+		var patch map[string]any
+		require.NoError(t, json.Unmarshal(golden.Rows[name].Patch, &patch))
+		add(patch)
+	}
+	for _, example := range examples(t) {
+		delete(example, "metadata")
+		add(example)
+	}
 	return m
+}
+
+// examples are the Rollouts of upstream's examples, in its module.
+func examples(t *testing.T) (all []map[string]any) {
+	t.Helper()
+	source, err := build.ArgoRolloutsSource(t.Context())
+	require.NoError(t, err)
+	for _, dir := range []string{"examples", filepath.Join("test", "e2e")} {
+		err := filepath.WalkDir(filepath.Join(source, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".yaml" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for doc := range strings.SplitSeq("\n"+string(text), "\n---") {
+				var o map[string]any
+				if yaml.Unmarshal([]byte(doc), &o) == nil && o["kind"] == "Rollout" {
+					all = append(all, o)
+				}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	require.Greater(t, len(all), 20)
+	return all
 }
 
 // rollout is the safe canary with up to three changes, of which some are steps
@@ -93,43 +152,62 @@ func (m maker) rollout(seed uint64) ([]byte, error) {
 	return manifest, nil
 }
 
-// TestValidate_AcceptsNothingThatUpstreamRefuses on 100,000 random Rollouts,
-// right ones and wrong ones, typed and as manifests.
+// TestConvert_MakesNothingThatUpstreamRefuses of 100,000 random Deployments and
+// options, right ones and wrong ones.
 //
 //req:shows R3
-func TestValidate_AcceptsNothingThatUpstreamRefuses(t *testing.T) {
+func TestConvert_MakesNothingThatUpstreamRefuses(t *testing.T) {
 	t.Parallel()
 	const rollouts = 25_000
 	m := newMaker(t)
 	for part := range uint64(4) { // half of them wait for an answer
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			asked := make([]oracle.Question, rollouts)
-			for i := range asked {
-				manifest, err := m.rollout(part*rollouts + uint64(i))
+			var asked []oracle.Question
+			refused := 0
+			for i := range uint64(rollouts) {
+				manifest, err := m.rollout(part*rollouts + i)
 				require.NoError(t, err)
-				asked[i].Rollout = manifest
-			}
-			var both, neither, onlyOurs int
-			for i, theirs := range oracle.Ask(t, asked) {
-				manifest := asked[i].Rollout
-				typed, plain := ourVerdicts(manifest)
-				switch refused := theirs.Refused != ""; {
-				case refused && (typed == "" || plain == ""):
-					require.Failf(t, "refused after the fact, in the cluster",
-						"upstream: %s\n  Validate: typed %q, manifest %q\n  %.3000s",
-						theirs.Refused, typed, plain, manifest)
-				case refused:
-					both++
-				case typed != "" || plain != "":
-					onlyOurs++
-				default:
-					neither++
+				out, why := made(manifest)
+				if why != "" {
+					refused++
+					continue
 				}
+				asked = append(asked, oracle.Question{Rollout: out})
 			}
-			t.Logf("both refuse %d, both accept %d, Validate alone refuses %d", both, neither, onlyOurs)
-			require.Greater(t, both, rollouts/10, "the test sees refusals")
-			require.Greater(t, neither, rollouts/10, "and correct ones")
+			for i, theirs := range oracle.Ask(t, asked) {
+				require.Empty(t, theirs.Refused, "refused after the fact, in the cluster: %s", asked[i].Rollout)
+			}
+			t.Logf("Convert refuses %d and makes %d", refused, len(asked))
+			require.Greater(t, refused, rollouts/10, "the test sees refusals")
+			require.Greater(t, len(asked), rollouts/10, "and correct ones")
 		})
 	}
+}
+
+// TestConvert_TakesUpstreamsExamples, with their traffic routers and analyses,
+// and makes what upstream accepts of each. A workloadRef and blue-green are not
+// made, and a canary that tests nothing neither.
+//
+//req:shows R3
+func TestConvert_TakesUpstreamsExamples(t *testing.T) {
+	t.Parallel()
+	var asked []oracle.Question
+	refused := map[string]int{}
+	for _, example := range examples(t) {
+		manifest, err := json.Marshal(example)
+		require.NoError(t, err)
+		out, why := made(manifest)
+		if why == "" {
+			asked = append(asked, oracle.Question{Rollout: out})
+			continue
+		}
+		field, _, _ := strings.Cut(strings.TrimPrefix(why, "["), ":")
+		refused[field]++
+	}
+	for i, theirs := range oracle.Ask(t, asked) {
+		require.Empty(t, theirs.Refused, "%s", asked[i].Rollout)
+	}
+	t.Logf("%d are made; refused by field: %v", len(asked), refused)
+	require.Greater(t, len(asked), 10)
 }

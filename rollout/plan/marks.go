@@ -1,0 +1,91 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// manager returns the field manager of the apply: the manager that applies the
+// live workload, because it owns the fields afterwards.
+func (p *planner) manager() string {
+	if p.FieldManager != "" {
+		return p.FieldManager
+	}
+	name := applier(p.old.meta.ManagedFields)
+	if name == "" {
+		p.warn("The live %s has no managedFields, so the plan applies as kubectl. If another tool applies "+
+			"the manifest, read it with --show-managed-fields, or set the field manager: a field that the "+
+			"tool removes later would stay.", p.old.gvk.Kind)
+	}
+	if name == "" || strings.HasPrefix(name, "kubectl") { // a client-side apply has another name
+		return "kubectl"
+	}
+	return name
+}
+
+// applier returns the manager of the selector, which every manifest has and a
+// patch cannot change. An apply goes before an update, and a later entry before
+// an earlier one.
+func applier(entries []metav1.ManagedFieldsEntry) string {
+	const apply = metav1.ManagedFieldsOperationApply
+	var best metav1.ManagedFieldsEntry
+	for _, e := range entries {
+		if e.Subresource != "" || !ownsSelector(&e) {
+			continue
+		}
+		later := e.Operation == best.Operation && best.Time.Before(e.Time)
+		applies := e.Operation == apply && best.Operation != apply
+		if best.Manager == "" || later || applies {
+			best = e
+		}
+	}
+	return best.Manager
+}
+
+func ownsSelector(e *metav1.ManagedFieldsEntry) bool {
+	var fields struct {
+		Spec map[string]any `json:"f:spec"`
+	}
+	data, err := json.Marshal(e.FieldsV1)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return false
+	}
+	return fields.Spec["f:selector"] != nil
+}
+
+// carryMarks gives an object that the plan creates Helm's marks of the live
+// one, unless its manifest has others. Helm refuses to upgrade an object
+// without them, and its rendered manifest has none. No other tool needs its
+// marks, and some delete a marked object that is not in their source yet.
+func carryMarks(live, to *metav1.ObjectMeta) {
+	const (
+		name      = "meta.helm.sh/release-name"
+		namespace = "meta.helm.sh/release-namespace"
+		managedBy = "app.kubernetes.io/managed-by"
+	)
+	if live.Annotations[name] == "" {
+		return
+	}
+	to.Annotations = carry(live.Annotations, to.Annotations, name)
+	to.Annotations = carry(live.Annotations, to.Annotations, namespace)
+	to.Labels = carry(live.Labels, to.Labels, managedBy)
+}
+
+// carry returns to with the key of live, if it does not have it.
+func carry(live, to map[string]string, key string) map[string]string {
+	value, marked := live[key]
+	_, has := to[key]
+	if !marked || has {
+		return to
+	}
+	if to == nil {
+		to = map[string]string{}
+	}
+	to[key] = value
+	return to
+}

@@ -1,0 +1,53 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+// upstreams stands for the types of the argo-rollouts module.
+type upstreams struct{ rollout.Rollout }
+
+// TestAddToScheme: a typed client decodes Rollouts and lists of them.
+func TestAddToScheme(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, rollout.AddToScheme(scheme))
+	require.NoError(t, rollout.AddToScheme(scheme), "twice is once")
+	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
+	obj, _, err := decoder.Decode([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"RolloutList","metadata":{"resourceVersion":"9"},
+		"items":[{"metadata":{"name":"web","generation":3},"spec":{"replicas":5,"strategy":{"canary":{"steps":[{"setWeight":20}]}}},
+		"status":{"observedGeneration":"3","phase":"Degraded","message":"x","HPAReplicas":5}}]}`), nil, nil)
+	require.NoError(t, err)
+	list := obj.(*rollout.RolloutList)
+	require.Len(t, list.Items, 1)
+	phase, message := rollout.PhaseOf(&list.Items[0], 0)
+	assert.Equal(t, rollout.Degraded, phase)
+	assert.Equal(t, "x", message)
+
+	got := list.DeepCopyObject()
+	assert.Equal(t, list, got)
+	notShared(t, "list", reflect.ValueOf(list), reflect.ValueOf(got))
+	assert.Equal(t, &rollout.RolloutList{}, new(rollout.RolloutList).DeepCopyObject())
+	assert.Nil(t, (*rollout.RolloutList)(nil).DeepCopyObject())
+}
+
+// TestAddToScheme_BesideUpstreamsTypes is an error, where a scheme would panic.
+func TestAddToScheme_BesideUpstreamsTypes(t *testing.T) {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(rollout.GVK(), &upstreams{})
+	err := rollout.AddToScheme(scheme)
+	require.ErrorContains(t, err, "rollout: addToScheme: the scheme has ")
+	require.ErrorContains(t, err, "make a separate scheme")
+	require.ErrorContains(t, rollout.AddToScheme(nil), "the scheme is nil")
+}
