@@ -27,9 +27,6 @@ import (
 func unseen(tb testing.TB, name string) []string {
 	tb.Helper()
 	file, err := os.ReadFile("testdata/unseen/" + name)
-	if os.IsNotExist(err) {
-		tb.Skip("nobody has written the unseen texts yet")
-	}
 	require.NoError(tb, err)
 	m := redact.NewMaker(1)
 	var cases []string
