@@ -88,10 +88,16 @@ type clients struct {
 	events  kubernetes.Interface
 }
 
+// watchTimeout ends a watch that is dead. The API server ends one after 5 to 10
+// minutes, but it or a proxy may accept a watch and then never send or close
+// anything.
+const watchTimeout = 11 * time.Minute
+
 // newClients returns clients that log no warning of the API server with a
 // credential.
 func newClients(config *rest.Config) (c clients, err error) {
 	config = rest.CopyConfig(config)
+	config.Timeout = watchTimeout
 	config.WarningHandlerWithContext = maskedWarnings{rest.WarningLogger{}}
 	c.dynamic, err = dynamic.NewForConfig(config)
 	if err != nil {

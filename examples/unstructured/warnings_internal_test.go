@@ -21,6 +21,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// TestNewClients_EndADeadWatch: an informer begins the next watch where the
+// last one ended.
+func TestNewClients_EndADeadWatch(t *testing.T) {
+	c, err := newClients(&rest.Config{Host: "http://127.0.0.1"})
+	require.NoError(t, err)
+	jobs, ok := c.cluster.BatchV1().RESTClient().(*rest.RESTClient)
+	require.True(t, ok)
+	assert.Equal(t, watchTimeout, jobs.Client.Timeout)
+}
+
 // TestNewClients_MaskWarnings: each answer has warnings of a webhook
 // that quotes credentials, and a usual one.
 func TestNewClients_MaskWarnings(t *testing.T) {

@@ -62,6 +62,8 @@ func New(
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.stored = ofBackups.GetStore()
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
+	kube.NewCache(m, "backups", ofBackups) // the alert ControllerCacheStale
+	kube.NewCache(m, "jobs", ofJobs)
 	lister := batchlisters.NewJobLister(ofJobs.GetIndexer())
 	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 		return lister.Jobs(namespace).Get(name)

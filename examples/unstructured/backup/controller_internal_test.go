@@ -193,6 +193,7 @@ func TestBackup_KeepsItsOwnFieldNames(t *testing.T) {
 		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 		assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
 		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 3`+"\n", "uid, start, end")
+		assert.Contains(c, body.Body.String(), "\n"+`controller_cache_age_seconds{resource="backups"} `, "the fake gives Jobs no version")
 		patched := false
 		for _, a := range w.cs.Actions() {
 			if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
