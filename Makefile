@@ -32,9 +32,11 @@ RUN     = $(MAKE) --no-print-directory --keep-going --output-sync=target
 MODULE := github.com/proompteng/controllerkit
 NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep -v /internal/repotest)
 
-# What runs where. make test-floor alone runs SLOW, which takes minutes. make e2e runs SUITES without LONG. make
-# test-all runs the rest of internal/e2e, and what is in REST without the race detector.
+# What runs where. make test-floor alone runs SLOW, which takes minutes. PLANE are tests of examples/agentrun that start
+# a control plane. make e2e runs them, and SUITES without LONG. make test-all runs the rest of internal/e2e, and what is
+# in REST without the race detector.
 SLOW   := Thousand|Cliff
+PLANE  := TheManagerRunsAgentRuns|ALateCache
 SUITES := . ./status ./events ./jobgc
 LONG   := TestDemoOnANamedCluster|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
 APART  := internal/e2e/chart internal/e2e/rollout internal/adoption/consumer
@@ -76,8 +78,8 @@ test/packages:
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
 	@go test -count=1 -timeout 20m ./internal/repotest # not cached: it runs git, go list and go vet
 test/examples:
-	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) ./...
-	@cd examples/controller-runtime && $(GOTEST) $(SHUFFLE) $$(go list ./... | grep -v /cmd) # cmd needs a cluster
+	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) -skip '$(PLANE)' ./...
+	@cd examples/controller-runtime && $(GOTEST) $(SHUFFLE) ./...
 	@cd examples/migrate && $(GOTEST) $(SHUFFLE) ./...
 	@cd internal/demo && $(GOTEST) $(SHUFFLE) ./...
 
@@ -88,7 +90,7 @@ race: ## Run the unit tests of what has goroutines with the race detector
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)|TestSearch|LinearTime' \
 		$$(grep -vE '/rollout|/redact' <<<"$$packages")
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -run 'SecretValues|Pin' $(MODULE)/events/redact # the rest works on texts
-	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) ./...
+	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) -skip '$(PLANE)' ./...
 
 .PHONY: lint lint-core actionlint
 lint: LINTED := . $(NESTED)
@@ -110,13 +112,13 @@ actionlint: ## Check the workflows in .github
 
 # -count=1, because the test cache does not track the programs that the suites run. With -j, because most of a test is
 # waiting. The longest begins first.
-.PHONY: e2e test/core test/controller-runtime
+.PHONY: e2e test/core test/agentrun
 e2e: controlplane ## Run the core end-to-end suites on a real API server and controller manager (Linux)
-	@$(RUN) -j2 test/core test/controller-runtime RACE=$(RACE)
+	@$(RUN) -j2 test/core test/agentrun RACE=$(RACE)
 test/core:
 	@cd internal/e2e && $(GOTEST) -count=1 -p 4 -skip '^($(LONG))$$' $(SUITES)
-test/controller-runtime: # the race detector would compile the scaffold's gRPC and CEL once more
-	@cd examples/controller-runtime && $(PLAIN) go test -vet=all -timeout 20m -count=1 ./cmd
+test/agentrun:
+	@cd examples/agentrun && $(GOTEST) -count=1 -run '$(PLANE)' ./cmd
 
 ##@ Test everything
 .PHONY: test-all
@@ -129,7 +131,7 @@ e2e-rest: ROLLOUTS := 1
 e2e-rest: controlplane ## Run the other suites: Argo Rollouts, chart, Prometheus, faults, consumers
 	@$(RUN) -j3 test/internal/e2e/rollout test/rest $(filter-out %/rollout,$(addprefix test/,$(REST)))
 test/rest:
-	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp . # the program that exports by OTLP
+	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp -skip '$(PLANE)' ./cmd # the program that exports by OTLP
 	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' . ./jobgc
 	@cd internal/e2e && $(GOTEST) -count=1 \
 		$$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')" | grep -vE '/(chart|rollout)(/|$$)')

@@ -28,7 +28,7 @@ import (
 func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	const enough = 180 // the recorder writes 100 immediately, then 20 a second
 	stage := plane.NewStage(t)
-	p := plane.Start(t, stage, suite.Controller{Args: []string{"--workers=16"}})
+	p := plane.Start(t, stage, suite.Controller{})
 	var creating sync.WaitGroup
 	creating.Go(func() {
 		workqueue.ParallelizeUntil(t.Context(), 4, 300, func(i int) {

@@ -25,7 +25,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -40,7 +39,6 @@ var (
 	m       *metrics.Controller
 	secrets *redact.SecretValues
 	_       = status.Writer{OnCommit: m.StatusWrites()}
-	_       = status.ForResource[*client.Client]
 	_       = events.Options{OnResult: m.Events(), Redact: secrets.Redact}
 	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.IsTerminal) }
 

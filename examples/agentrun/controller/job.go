@@ -5,7 +5,6 @@ package controller
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 
@@ -21,10 +20,6 @@ import (
 // runLabel marks the Jobs of this controller; its value is the uid of the run,
 // which is always a valid label value.
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
-
-// mostJob is how large a Job may be as JSON. etcd stores at most 1.5 MiB, and
-// the run, which has a status too, is about as large as its Job.
-const mostJob = 1 << 20
 
 // newJob is the Job of a run. Package jobgc names it, and sets its TTL once its
 // result is recorded. An error says which part of the spec cannot work although
@@ -60,7 +55,7 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		})
 	}
 	owner := metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))
-	job := &batchv1.Job{
+	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       run.Namespace,
 			Labels:          labels,
@@ -84,13 +79,7 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 				},
 			},
 		},
-	}
-	text, err := json.Marshal(job)
-	if err == nil && len(text) > mostJob {
-		message := fmt.Sprintf("the Job of spec has %d bytes as JSON; want at most %d", len(text), mostJob)
-		err = &failure{events.InvalidSpec, message}
-	}
-	return job, err
+	}, nil
 }
 
 // resources are what a run asks for. Without requests, a namespace with a quota

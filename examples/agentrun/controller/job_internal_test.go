@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,26 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-func newRun(name string, uid types.UID) *v1alpha1.AgentRun {
-	return &v1alpha1.AgentRun{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uid, Generation: 3},
-		Spec:       v1alpha1.AgentRunSpec{Image: "busybox:1.37"},
-	}
-}
-
-func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
-}
-
 func TestNewJob(t *testing.T) {
-	run := newRun("nightly", "uid-1")
+	run := newRun("nightly")
 	run.Spec.Parameters = map[string]string{"language": "en"}
 	run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "key", Key: "token"}
 	run.Spec.BackoffLimit = new(int32(2))
@@ -67,7 +53,7 @@ func TestNewJob(t *testing.T) {
 }
 
 func TestNewJob_MeetsTheRestrictedStandardUnlessTheRunAsksForMore(t *testing.T) {
-	run := newRun("nightly", "uid-1")
+	run := newRun("nightly")
 	job, err := newJob(run)
 	require.NoError(t, err)
 	pod := job.Spec.Template.Spec
@@ -84,49 +70,4 @@ func TestNewJob_MeetsTheRestrictedStandardUnlessTheRunAsksForMore(t *testing.T) 
 	assert.True(t, *pod.AutomountServiceAccountToken)
 	assert.Equal(t, run.Spec.SecurityContext, pod.Containers[0].SecurityContext, "and nothing is added")
 	assert.Equal(t, *run.Spec.Resources, pod.Containers[0].Resources)
-}
-
-//req:shows S4
-func TestNewJob_RefusesAPromptInTheParameters(t *testing.T) {
-	run := newRun("nightly", "uid-1")
-	run.Spec.Parameters = map[string]string{"prompt": "my private words"}
-	_, err := newJob(run)
-	require.Error(t, err)
-	assert.Contains(t, err.Error(), "spec.parameters[prompt]", "the error names the field")
-	assert.NotContains(t, err.Error(), "private", "and not its value")
-}
-
-// A run that can never be recorded ends before a request is made.
-func TestNewJob_LimitsItsSize(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		set    func(*v1alpha1.AgentRunSpec)
-		want   string // in the text, empty if the spec is accepted
-	}{
-		"Large":          {"What etcd refuses can never be recorded.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 1<<20)} }, "the Job of spec has 1049"},
-		"Dollars":        {"The Job has each of them twice.", func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"a": strings.Repeat("$", 600<<10)} }, "the Job of spec has 122"},
-		"NearlyTooLarge": {"A spec of 900 KiB works.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 900<<10)} }, ""},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			run := newRun("nightly", "uid-1")
-			tc.set(&run.Spec)
-			_, err := newJob(run)
-			if tc.want == "" {
-				require.NoError(t, err, tc.reason)
-				return
-			}
-			require.ErrorContains(t, err, tc.want, tc.reason)
-			reason, terminal := events.Classify(err)
-			assert.Equal(t, events.InvalidSpec, reason)
-			assert.True(t, terminal)
-
-			s := newServer(run) // an error for any read of a Secret
-			_, err = s.controller(t).step(t.Context(), keyOf(run))
-			require.NoError(t, err)
-			st := s.runs[run.Name].Status
-			assert.Equal(t, []string{string(v1alpha1.Failed), events.InvalidSpec}, []string{string(st.Phase), st.Reason})
-			assert.Contains(t, st.Message, tc.want, "the run's status has the text")
-		})
-	}
 }

@@ -4,11 +4,7 @@
 package controller
 
 import (
-	"context"
 	"errors"
-	"net"
-	"slices"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,88 +13,343 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/status"
 )
 
-// A run that was deleted, or written by another client, during its reconcile
-// has not failed: no Event, no condition, no request.
-func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
-	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrStaleRead, status.ErrFieldConflict} {
-		run := newRun("nightly", "uid-1")
-		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller, so that any request would panic
-		require.ErrorIs(t, a.recordDegraded(t.Context(), cause), cause)
-		assert.Equal(t, run, a.run)
-	}
+// begin creates a run whose Job runs, and which is recorded so.
+func begin(t *testing.T, run *v1alpha1.AgentRun) *rig {
+	t.Helper()
+	g := newRig(t, run)
+	g.must(t, run)
+	g.change(t, run, starts)
+	g.must(t, run)
+	require.Equal(t, v1alpha1.Running, run.Status.Phase)
+	return g
 }
 
-// An outage of the API server is the same for all runs. Its record would cost
-// each of them two writes just when the server is back. A server that has just
-// started refuses valid requests. A timeout may be one webhook's, so it is
-// recorded.
-//
-//req:shows E6
-func TestRecordDegraded_WritesNoOutage(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	forbidden := apierrors.NewForbidden(batchv1.Resource("jobs"), "nightly", errors.New("no role"))
+// TestReconcile_TakesARunToItsEnd with two writes of the status: that it runs,
+// and how it ended. While the Job is new there is nothing to say.
+func TestReconcile_TakesARunToItsEnd(t *testing.T) {
 	for name, tc := range map[string]struct {
-		causes []error // of attempts at the run
-		wait   time.Duration
-		writes int
+		kind   batchv1.JobConditionType
+		phase  v1alpha1.Phase
+		reason string
+		events []string
 	}{
-		"Refused":      {[]error{refused}, 0, 0},
-		"TimedOut":     {[]error{context.DeadlineExceeded}, 0, 1},
-		"Forbidden":    {[]error{forbidden}, 0, 1},
-		"Starting":     {[]error{refused, forbidden}, startingTime - time.Second, 0},
-		"Started":      {[]error{refused, forbidden}, startingTime, 1},
-		"AfterTimeout": {[]error{context.DeadlineExceeded, forbidden}, 0, 2},
-		"OneOfThree":   {slices.Repeat([]error{refused, forbidden}, passesLimit), 0, 1}, // servers is away
+		"Succeeds": {batchv1.JobComplete, v1alpha1.Succeeded, reasonSucceeded, nil},
+		"Fails":    {batchv1.JobFailed, v1alpha1.Failed, reasonJobFailed, []string{reasonJobFailed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				run, _ := newStarted("nightly", nil)
-				s := newServer(run)
-				c := s.controller(t)
-				for _, cause := range tc.causes {
-					time.Sleep(tc.wait)
-					s.refresh(t, c)
-					_, before := c.find(keyOf(run))
-					a := &attempt{Controller: c, scope: c.scopes[0], before: before, run: before.DeepCopy()}
-					require.ErrorIs(t, a.recordDegraded(t.Context(), cause), cause)
-					c.queue.AddRateLimited(keyOf(run))
+				run := newRun("nightly")
+				g := newRig(t, run)
+				after := g.must(t, run)
+				assert.LessOrEqual(t, after, usualStart)
+				require.NotNil(t, g.job(t, run))
+				assert.Zero(t, g.writes, "the Job is Pending")
+				g.change(t, run, starts)
+				g.must(t, run)
+				assert.Equal(t, 1, g.writes)
+				assert.Equal(t, v1alpha1.Running, run.Status.Phase)
+				assert.Equal(t, int64(3), run.Status.ObservedGeneration)
+				assert.NotNil(t, run.Status.StartedAt)
+
+				time.Sleep(time.Minute)
+				g.change(t, run, ends(tc.kind, "it said so"))
+				after = g.must(t, run)
+				assert.Equal(t, releaseDelay, after, "the release comes next")
+				assert.Equal(t, 2, g.writes)
+				assert.Equal(t, tc.phase, run.Status.Phase)
+				assert.Equal(t, tc.reason, run.Status.Reason)
+				assert.NotNil(t, run.Status.FinishedAt)
+				assert.Equal(t, tc.phase == v1alpha1.Succeeded, apimeta.IsStatusConditionTrue(run.Status.Conditions, "Ready"))
+				assert.Equal(t, tc.phase == v1alpha1.Failed, apimeta.IsStatusConditionTrue(run.Status.Conditions, "Degraded"))
+				assert.False(t, apimeta.IsStatusConditionTrue(run.Status.Conditions, "Progressing"))
+
+				for range 3 {
+					g.must(t, run)
 				}
-				assert.Equal(t, tc.writes, s.writes[run.Name])
-				c.queue.ShutDown()
+				assert.ElementsMatch(t, tc.events, g.recorder.Reasons(), "an end is reported once")
+				assert.LessOrEqual(t, g.writes, 3, "the release may be recorded")
+				assert.Contains(t, g.metrics(t), "controller_runs_total{")
 			})
 		})
 	}
 }
 
-// What has ended is final: jobgc may release its Job without a request for it.
-func TestRequest_SaysWhenTheEndOfARunWasRecorded(t *testing.T) {
-	run, _ := newStarted("nightly", nil)
-	run.Status.UpdatedAt = new(metav1.Now()) // of the write that it runs
-	s := newServer(run)
-	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
-	setPhase(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
-	req := running.request(t.Context())
-	assert.Nil(t, req.RecordedAt)
-	_, _, done, err := req.Stored(t.Context())
-	require.NoError(t, err)
-	assert.True(t, done, "the copy is old, and the server knows more")
+// TestReconcile_RecordsAJobThatDoesNotStart: another client may delete a Job
+// that is not recorded, and then it would run again.
+func TestReconcile_RecordsAJobThatDoesNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := newRig(t, run)
+		time.Sleep(g.must(t, run))
+		g.must(t, run)
+		assert.Equal(t, 1, g.writes)
+		assert.NotNil(t, run.Status.JobRef)
+		assert.Equal(t, reasonWaiting, run.Status.Reason)
+	})
+}
 
-	ended := s.runs[run.Name].DeepCopy()
-	ended.Status.UpdatedAt = new(metav1.Now())
-	a := &attempt{Controller: running.Controller, before: ended, run: ended.DeepCopy()}
-	assert.Equal(t, ended.Status.UpdatedAt, a.request(t.Context()).RecordedAt)
-	ended.Spec.Cancel = true
-	a.run = ended
-	assert.False(t, a.request(t.Context()).Cancel, "it ended before it was cancelled")
-	s.runs[run.Name].Status.Phase = v1alpha1.Pending // the store was restored
-	_, _, done, err = a.request(t.Context()).Stored(t.Context())
-	require.NoError(t, err)
-	assert.False(t, done, "a live read")
+// TestReconcile_EndsALostRun: with a Warning and a count.
+//
+//req:shows J3
+func TestReconcile_EndsALostRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		require.NoError(t, g.cluster.BatchV1().Jobs("ns").Delete(t.Context(), run.Status.JobRef.Name, metav1.DeleteOptions{}))
+		for range 5 {
+			time.Sleep(g.must(t, run))
+		}
+		assert.Equal(t, v1alpha1.Failed, run.Status.Phase)
+		assert.Equal(t, reasonWorkflowJobMissing, run.Status.Reason)
+		assert.Equal(t, []string{reasonWorkflowJobMissing}, g.recorder.Reasons())
+		assert.Contains(t, g.metrics(t), "controller_missing_jobs_total{controller=\"agentrun\"} 1")
+		assert.Nil(t, g.job(t, run), "the work does not run again")
+	})
+}
+
+func TestReconcile_CancelsARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		run.Spec.Cancel = true
+		require.NoError(t, g.Update(t.Context(), run))
+		for range 3 {
+			time.Sleep(g.must(t, run))
+		}
+		assert.Equal(t, v1alpha1.Cancelled, run.Status.Phase)
+		assert.Nil(t, g.job(t, run), "its Job is deleted once that is recorded")
+		assert.Empty(t, g.recorder.Reasons())
+	})
+}
+
+// TestReconcile_RefusesAPrompt without a request to the API server.
+//
+//req:shows S4
+func TestReconcile_RefusesAPrompt(t *testing.T) {
+	run := newRun("nightly")
+	run.Spec.Parameters = map[string]string{"prompt": "my private words"}
+	g := newRig(t, run)
+	g.must(t, run)
+	assert.Equal(t, v1alpha1.Failed, run.Status.Phase)
+	assert.Equal(t, events.InvalidSpec, run.Status.Reason)
+	assert.Contains(t, run.Status.Message, "spec.parameters[prompt]", "the message names the field")
+	assert.NotContains(t, run.Status.Message, "private", "and not its value")
+	assert.Equal(t, []string{events.InvalidSpec}, g.recorder.Reasons())
+	assert.Nil(t, g.job(t, run))
+	g.must(t, run)
+	assert.Len(t, g.recorder.Reasons(), 1)
+}
+
+// TestReconcile_RecordsWhatItCannotDo: a condition, an Event, and an error that
+// controller-runtime logs and tries again, less and less often.
+//
+//req:shows E2
+func TestReconcile_RecordsWhatItCannotDo(t *testing.T) {
+	quota := apierrors.NewForbidden(batchv1.Resource("jobs"), "run-1", errors.New("exceeded quota: jobs"))
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		after  time.Duration // zero: an error, with a longer wait each time
+		want   string
+	}{
+		"Quota":    {"A namespace over its quota is tried again by the back-off.", quota, 0, events.Forbidden},
+		"Internal": {"What got a 5xx may hang in a webhook.", apierrors.NewInternalError(errors.New("webhook")), hangDelay, events.Unavailable},
+		"Timeout":  {"What got no answer may hang in a webhook.", apierrors.NewTimeoutError("webhook", 1), hangDelay, events.Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("nightly")
+			g := newRig(t, run)
+			g.cluster.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+			after, err := g.reconcile(t, run)
+			assert.Equal(t, tc.after, after, tc.reason)
+			assert.Equal(t, tc.after == 0, err != nil, tc.reason)
+			assert.Equal(t, v1alpha1.Pending, run.Status.Phase)
+			assert.Equal(t, tc.want, run.Status.Reason)
+			assert.True(t, apimeta.IsStatusConditionTrue(run.Status.Conditions, "Degraded"))
+			assert.Equal(t, []string{tc.want}, g.recorder.Reasons())
+			g.cluster.ReactionChain = g.cluster.ReactionChain[1:]
+			g.must(t, run)
+			assert.NotNil(t, g.job(t, run), "it goes on")
+		})
+	}
+}
+
+// TestReconcile_BelievesNoRefusedStatus: the user's spec is not at fault.
+func TestReconcile_BelievesNoRefusedStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		g.change(t, run, ends(batchv1.JobComplete, ""))
+		g.refuse = apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind("AgentRun").GroupKind(), "nightly", nil)
+		_, err := g.reconcile(t, run)
+		require.Error(t, err)
+		reason, terminal := events.Classify(err)
+		assert.Equal(t, reasonStatusRefused, reason)
+		assert.False(t, terminal)
+		assert.Equal(t, []string{reasonStatusRefused}, g.recorder.Reasons())
+		g.must(t, run)
+		assert.Equal(t, v1alpha1.Succeeded, run.Status.Phase)
+	})
+}
+
+func TestReconcile_WaitsALittleAfterAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		g.writer.Retries = -1
+		g.change(t, run, ends(batchv1.JobComplete, ""))
+		g.refuse = apierrors.NewConflict(v1alpha1.GroupVersion().WithResource("agentruns").GroupResource(), "nightly", errors.New("another version"))
+		assert.Equal(t, conflictDelay, g.must(t, run))
+		assert.Empty(t, g.recorder.Reasons(), "nothing is wrong with the run")
+	})
+}
+
+// TestReconcile_LooksBeforeItsHeartbeat: the cache has lost an event, so that
+// its Job still runs.
+//
+//req:shows S2
+func TestReconcile_LooksBeforeItsHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		stale := g.job(t, run)
+		g.change(t, run, ends(batchv1.JobComplete, ""))
+		g.jobs = guardOf(t, g.cluster, stale)
+		time.Sleep(heartbeat - time.Minute)
+		writes := g.writes
+		g.must(t, run)
+		assert.Equal(t, v1alpha1.Running, run.Status.Phase, "the cache is believed")
+		assert.Equal(t, writes, g.writes, "no heartbeat yet")
+		time.Sleep(time.Minute)
+		g.must(t, run)
+		assert.Equal(t, v1alpha1.Succeeded, run.Status.Phase)
+		assert.Equal(t, "Succeeded", string(run.Status.JobRef.Outcome))
+	})
+}
+
+// TestReconcile_BeatsWhileTheJobRuns: one write in ten minutes.
+func TestReconcile_BeatsWhileTheJobRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		g.jobs = guardOf(t, g.cluster, g.job(t, run))
+		writes := g.writes
+		for range 3 {
+			after := g.must(t, run)
+			assert.Equal(t, writes, g.writes)
+			assert.Equal(t, heartbeat, after)
+			before := run.Status.UpdatedAt
+			time.Sleep(after)
+			g.must(t, run)
+			writes++
+			assert.Equal(t, writes, g.writes)
+			assert.True(t, before.Before(run.Status.UpdatedAt))
+		}
+	})
+}
+
+// TestReconcile_SaysThatAJobHasNoPods after half a minute, and not that of a
+// cache that is late.
+func TestReconcile_SaysThatAJobHasNoPods(t *testing.T) {
+	for name, late := range map[string]bool{"NoPods": false, "TheCacheIsLate": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newRun("nightly")
+				g := newRig(t, run)
+				g.must(t, run)
+				g.change(t, run, withoutPods)
+				g.must(t, run)
+				require.Equal(t, reasonRunning, run.Status.Reason)
+				g.jobs = guardOf(t, g.cluster, g.job(t, run))
+				if late {
+					g.change(t, run, starts)
+				}
+				after := g.must(t, run)
+				assert.Equal(t, podsTimeout, after)
+				time.Sleep(after)
+				g.must(t, run)
+				assert.Equal(t, v1alpha1.Running, run.Status.Phase)
+				if late {
+					assert.Equal(t, reasonRunning, run.Status.Reason)
+					return
+				}
+				assert.Equal(t, reasonNoPods, run.Status.Reason)
+				assert.Contains(t, run.Status.Message, "kubectl describe job")
+				assert.Equal(t, []string{reasonNoPods}, g.recorder.Reasons())
+			})
+		})
+	}
+}
+
+// TestReconcile_QuotesNoSecret: in a status, an Event or an error.
+//
+//req:shows S4
+func TestReconcile_QuotesNoSecret(t *testing.T) {
+	const value = "canary-5f1d7c2e9b"
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"token": []byte(value)}}
+	for name, tc := range map[string]struct {
+		reason string
+		unread error
+		want   string
+	}{
+		"Read":       {"The value is masked.", nil, "Job run-uid-nightly failed: BackoffLimitExceeded: it says " + redact.Mask},
+		"Unreadable": {"A value that is not known cannot be masked.", errors.New("the network is down"), "Job run-uid-nightly failed: BackoffLimitExceeded: " + redact.Withheld},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newRun("nightly")
+				run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+				g := newRig(t, run, secret.DeepCopy())
+				g.must(t, run)
+				g.change(t, run, starts)
+				g.must(t, run)
+				g.secrets = new(redact.SecretValues) // the process has started again
+				g.unread = tc.unread
+				g.change(t, run, ends(batchv1.JobFailed, "it says "+value))
+				g.must(t, run)
+				assert.Equal(t, tc.want, run.Status.Message, tc.reason)
+				for _, e := range g.recorder.Entries() {
+					assert.NotContains(t, e.Note, value)
+				}
+				reads := g.reads
+				g.must(t, run)
+				assert.Equal(t, reads, g.reads, "a run that has ended needs no Secret")
+			})
+		})
+	}
+}
+
+func TestReconcile_WaitsForItsSecret(t *testing.T) {
+	run := newRun("nightly")
+	run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+	g := newRig(t, run)
+	for _, step := range []struct {
+		data map[string][]byte
+		want string
+	}{
+		{nil, "Secret \"s\" does not exist yet"},
+		{map[string][]byte{"other": []byte("x")}, "Secret \"s\" has no key \"token\" yet"},
+	} {
+		if step.data != nil {
+			require.NoError(t, g.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: step.data}))
+		}
+		_, err := g.reconcile(t, run)
+		require.ErrorContains(t, err, step.want)
+		assert.Equal(t, v1alpha1.Pending, run.Status.Phase)
+		assert.Equal(t, events.MissingSecret, run.Status.Reason)
+		assert.Contains(t, run.Status.Message, step.want)
+	}
+	assert.Nil(t, g.job(t, run))
 }

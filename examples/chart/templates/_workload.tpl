@@ -117,13 +117,6 @@ spec:
                   apiVersion: v1
                   fieldPath: metadata.name
             {{- end }}
-            {{- if not (or (hasKey $vars "POD_NAMESPACE") (has "POD_NAMESPACE" $own)) }}
-            - name: POD_NAMESPACE
-              valueFrom:
-                fieldRef:
-                  apiVersion: v1
-                  fieldPath: metadata.namespace
-            {{- end }}
             {{- if and (dig "limits" "memory" "" ($v.resources | default dict)) (not (or (hasKey $vars "GOMEMLIMIT") (has "GOMEMLIMIT" $own))) }}
             - name: GOMEMLIMIT
               valueFrom:
@@ -223,23 +216,18 @@ spec:
 {{- end }}
 
 {{- define "agentrun.args" -}}
-{{- $c := .root.Values.controller }}
 {{- $election := .root.Values.controllers.leaderElection }}
 - --metrics-bind-address=:8080
 {{- if .root.Values.metrics.tls.secretName }}
-- --metrics-tls-cert-file={{ include "agentrun.tlsDir" . }}/tls.crt
-- --metrics-tls-key-file={{ include "agentrun.tlsDir" . }}/tls.key
+- --metrics-cert-dir={{ include "agentrun.tlsDir" . }}
 {{- end }}
-- --log-format={{ .root.Values.logFormat }}
 {{- if eq .component "controllers" }}
-- --workers={{ int64 $c.workers }}
 {{- with include "agentrun.namespaces" .root | fromJsonArray }}
 - --namespaces={{ join "," . }}
 {{- end }}
 - --leader-elect={{ $election.enabled }}
 {{- if $election.enabled }}
 - --leader-elect-lease-name={{ include "agentrun.componentName" . }}
-- --leader-elect-lease-duration={{ int64 $election.leaseDurationSeconds }}s
 {{- end }}
 {{- else }}
 - --reconcile=false

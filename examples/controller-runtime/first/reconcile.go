@@ -3,7 +3,7 @@
 
 // Package first is the first step of an adoption: a reconciler of
 // controller-runtime that writes its status and its Events with controllerkit.
-// The packages in internal/controller go on from here with Jobs and metrics.
+// examples/agentrun goes on from here with Jobs and metrics.
 package first
 
 import (

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,26 @@ type Reconciler struct {
 
 	Live client.Reader // the manager's API reader, which has no cache
 	Jobs *jobgc.Guard
+}
+
+// Setup registers a Reconciler with mgr. The Guard reads Jobs from the
+// manager's cache, and live by a clientset.
+func Setup(ctx context.Context, mgr ctrl.Manager) error {
+	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	informer, err := mgr.GetCache().GetInformer(ctx, &batchv1.Job{})
+	if err != nil {
+		return err
+	}
+	cached := jobgc.CachedBy(mgr.GetCache())
+	guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
+	if err != nil {
+		return err
+	}
+	r := &Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Jobs: guard}
+	return ctrl.NewControllerManagedBy(mgr).For(&v1.Task{}).Owns(&batchv1.Job{}).Complete(r)
 }
 
 // Reconcile takes a Task as far as it can go now.

@@ -4,6 +4,7 @@
 package onejob_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,9 +12,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +27,25 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/jobgctest"
 )
+
+// TestSetup_NeedsNoAnswerOfTheJobs: the informer of Jobs starts with the
+// manager.
+func TestSetup_NeedsNoAnswerOfTheJobs(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	require.NoError(t, batchv1.AddToScheme(scheme))
+	options := ctrl.Options{Scheme: scheme}
+	options.Metrics.BindAddress = "0"
+	options.Controller.SkipNameValidation = new(true) // this test may run twice in one process
+	options.MapperProvider = func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
+		mapper := apimeta.NewDefaultRESTMapper(nil)
+		mapper.Add(batchv1.SchemeGroupVersion.WithKind("Job"), apimeta.RESTScopeNamespace)
+		return mapper, nil
+	}
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
+	require.NoError(t, err)
+	require.NoError(t, onejob.Setup(t.Context(), mgr))
+}
 
 // TestReconcile_TakesATaskToItsEnd: every reconcile reads the Job live, because
 // the test has no informer.

@@ -26,8 +26,8 @@
 // load with a killed API server therefore varies for all.
 //
 // The example reads the owner live before it creates a Job, so a stale replica
-// creates nothing twice. The careful controller relies on its cache there. All
-// have four workers, so slow requests cost time.
+// creates nothing twice. The careful controller relies on its cache there. It
+// and the usual one have four workers, and the example has 50.
 //
 // BENCH_RUNS has the number of runs, 500 by default, and BENCH_IDLE that of
 // idle runs, 1000 by default. BENCH_ROUNDS is how often each load runs, once by

@@ -35,8 +35,7 @@ type contestant struct {
 
 func contestants() []contestant {
 	return []contestant{
-		{"controllerkit", ours(false), true},
-		{"controllerkit, --hold-jobs", ours(true), true},
+		{"controllerkit", ours, true},
 		{"controller-runtime, careful", peer(true), false},
 		{"controller-runtime", peer(false), false},
 	}
@@ -48,41 +47,45 @@ func config(transport http.RoundTripper) *rest.Config {
 	return c
 }
 
-func ours(hold bool) func(context.Context, *rest.Config) error {
-	return func(ctx context.Context, config *rest.Config) error {
-		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
-		if err != nil {
-			return err
-		}
-		retention, err := settings.FromEnv(func(string) (string, bool) { return "", false }, settings.JangarNames())
-		if err != nil {
-			return err
-		}
-		o := controller.Options{Namespaces: []string{namespace}, Hold: hold, Retention: retention}
-		c, err := controller.New(config, m, o)
-		if err != nil {
-			return err
-		}
-		return c.Start(ctx)
+func ours(ctx context.Context, config *rest.Config) error {
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	if err != nil {
+		return err
 	}
+	retention, err := settings.FromEnv(func(string) (string, bool) { return "", false }, settings.JangarNames())
+	if err != nil {
+		return err
+	}
+	o := controller.Options{Namespaces: []string{namespace}, Retention: retention, Metrics: m}
+	mgr, recorder, err := controller.NewManager(ctx, config, options(), o)
+	if err != nil {
+		return err
+	}
+	return recorder.RunWith(ctx, mgr.Start)
 }
 
 func peer(careful bool) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		options := ctrl.Options{Logger: logr.Discard()}
-		options.Metrics.BindAddress = "0"
-		options.Controller.SkipNameValidation = new(true)
-		options.MapperProvider = func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
-			mapper := apimeta.NewDefaultRESTMapper(nil)
-			mapper.Add(v1alpha1.GroupVersion().WithKind("AgentRun"), apimeta.RESTScopeNamespace)
-			mapper.Add(batchv1.SchemeGroupVersion.WithKind("Job"), apimeta.RESTScopeNamespace)
-			mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
-			return mapper, nil
-		}
-		mgr, err := baseline.New(config, options, namespace, careful)
+		mgr, err := baseline.New(config, options(), namespace, careful)
 		if err != nil {
 			return err
 		}
 		return mgr.Start(ctx)
 	}
+}
+
+// options are a manager's for the simulated API server, which serves no list of
+// kinds.
+func options() ctrl.Options {
+	o := ctrl.Options{Logger: logr.Discard()}
+	o.Metrics.BindAddress = "0"
+	o.Controller.SkipNameValidation = new(true)
+	o.MapperProvider = func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
+		mapper := apimeta.NewDefaultRESTMapper(nil)
+		mapper.Add(v1alpha1.GroupVersion().WithKind("AgentRun"), apimeta.RESTScopeNamespace)
+		mapper.Add(batchv1.SchemeGroupVersion.WithKind("Job"), apimeta.RESTScopeNamespace)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
+		return mapper, nil
+	}
+	return o
 }

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/client"
+	"github.com/proompteng/controllerkit/internal/demo/client"
 	"github.com/proompteng/controllerkit/status"
 )
 

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -51,7 +53,12 @@ func Start(
 	if p.from, err = log.Seek(0, 2); err != nil {
 		return nil, err
 	}
-	usual := []string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.URL = "http://" + address
+	usual := []string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=" + address}
 	// Stop and Kill end it: a context would kill it without grace.
 	p.cmd = exec.Command(path, append(usual, args...)...) //nolint:noctx // as above
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)
@@ -81,20 +88,31 @@ func Start(
 	return p, nil
 }
 
-// ready waits for the address in the log, and then for /readyz.
+// freeAddress returns an unused address of this machine. Its port is below the
+// ports that the system chooses, so that no other program gets it before the
+// controller listens.
+func freeAddress(ctx context.Context) (string, error) {
+	var refused error
+	for range 100 {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		refused = err
+	}
+	return "", refused
+}
+
+// ready waits for /readyz.
 func (p *Process) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	for {
-		if p.URL == "" {
-			p.URL = p.listening()
-		}
-		if p.URL != "" {
-			if resp, err := p.get(ctx, "/readyz"); err == nil {
-				resp.Body.Close()
-				if resp.StatusCode == http.StatusOK {
-					return nil
-				}
+		resp, err := p.get(ctx, "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
 			}
 		}
 		select {
@@ -105,16 +123,6 @@ func (p *Process) ready(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-func (p *Process) listening() string {
-	lines, err := Lines[struct{ Msg, Address string }](p)
-	for _, line := range lines {
-		if err == nil && line.Msg == "listening" {
-			return "http://" + line.Address
-		}
-	}
-	return ""
 }
 
 // Lines returns the lines of the process's log that are JSON.

@@ -21,7 +21,7 @@ import (
 // User is the identity that the installed role is bound to.
 const User = "agentrun-controller"
 
-const program = "github.com/proompteng/controllerkit/examples/agentrun"
+const program = "github.com/proompteng/controllerkit/examples/agentrun/cmd"
 
 // Build compiles the controller into dir and returns the program's path. The
 // working directory must be in a module that requires the example, or be the

@@ -92,5 +92,5 @@ func TestTheSecretIsRotated(t *testing.T) {
 	more := last + either(60, 9)
 	require.NoError(t, w.load(ctx, last+1, more, 0))
 	w.holds(ctx, t, more+1)
-	assert.True(t, w.says(t, "Reconcile failed.*injected"), "the errors are in the log")
+	assert.True(t, w.says(t, "Reconciler error.*injected"), "the errors are in the log")
 }

@@ -74,7 +74,7 @@ func image(t *testing.T) (program, user string) {
 		return found[1]
 	}
 	program = filepath.Join(t.TempDir(), "agentrun")
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", part(`^RUN (.* go build .* -o )/agentrun \.$`)+program+" .")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", part(`^RUN (.* go build .* -o )/agentrun \./cmd$`)+program+" ./cmd")
 	cmd.Dir = filepath.Join(chartDir, "..", "..", part(`^WORKDIR /src/(.+)$`))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -36,8 +36,8 @@ func start(t *testing.T, env ...string) (*play.Stage, *rig.Process) {
 	stage := plane.NewStage(t)
 	_, err := plane.Admin.Run(t.Context(), rbac.LeaderYAML(), "--namespace="+stage.Namespace, "apply", "--server-side", "-f", "-")
 	require.NoError(t, err)
-	env = append(env, "POD_NAMESPACE="+stage.Namespace)
-	return stage, plane.Start(t, stage, suite.Controller{Env: env, Args: []string{"--leader-elect"}})
+	lease := "--leader-elect-lease-namespace=" + stage.Namespace
+	return stage, plane.Start(t, stage, suite.Controller{Env: env, Args: []string{"--leader-elect", lease}})
 }
 
 // The settings that enable the exporters.

@@ -52,7 +52,8 @@ func start(t *testing.T, stage *play.Stage, name string, args ...string) *replic
 	config, err := plane.User(r.user, group)
 	require.NoError(t, err)
 	r.Process = plane.Start(t, stage, suite.Controller{
-		Name: name, User: config, Args: args, Env: []string{"POD_NAME=" + name, "POD_NAMESPACE=" + stage.Namespace},
+		Name: name, User: config, Env: []string{"POD_NAME=" + name},
+		Args: append([]string{"--leader-elect-lease-namespace=" + stage.Namespace}, args...),
 	})
 	return r
 }

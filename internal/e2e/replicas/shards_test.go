@@ -21,8 +21,7 @@ import (
 
 // TestShards_EveryRunEndsOnce: one replica has a namespace, and two share
 // another namespace by a label. Under load a fourth replica is added, and runs
-// in flight are moved to it by their label, as an external sharder does. Tests
-// of the example show which replica reports an end.
+// in flight are moved to it by their label, as an external sharder does.
 //
 //req:shows J3
 func TestShards_EveryRunEndsOnce(t *testing.T) {

@@ -26,8 +26,7 @@ import (
 // TestTakeover: one leader is stopped, one is killed, and one is frozen for
 // longer than its lease. Each time the standby goes on. No leader that is gone
 // has a write after the first one of the next, and each run runs once. The
-// frozen one ends by itself when it goes on. How long a takeover takes is shown
-// by TestTakeover_IsBounded of the example, in virtual time.
+// frozen one ends by itself when it goes on.
 //
 //req:shows J3
 func TestTakeover(t *testing.T) {
@@ -59,16 +58,11 @@ func TestTakeover(t *testing.T) {
 		},
 	} {
 		standby := startNext()
-		for _, family := range []string{"controller_leader", "controller_queue_adds_total", "controller_run_active"} {
-			n, err := standby.Value(ctx, family, nil)
-			require.NoError(t, err)
-			assert.Zero(t, n, "%s of a replica that waits", family)
-		}
-		assert.Empty(t, plane.Requests(t, func(q controlplane.Request) bool {
-			return q.User.Username == standby.user && q.Verb == "watch"
-		}), "a replica that waits fills no cache")
+		n, err := standby.Value(ctx, "controller_leader", nil)
+		require.NoError(t, err)
+		assert.Zero(t, n, "a replica that waits")
 		suite.Eventually(t, "the leader has written", func(context.Context) bool { return len(leader.work(t)) > 0 })
-		err := end(leader)
+		err = end(leader)
 		if err != nil { // a very slow machine
 			t.Logf("%s had lost its lease before: %v", leader.user, err)
 		}

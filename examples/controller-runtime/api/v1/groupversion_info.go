@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-//go:generate go tool -modfile=../../../../internal/tools/go.mod controller-gen object:headerFile=header.txt crd:headerFile=yamlheader.txt paths=. output:crd:dir=../../config/crd
+//go:generate go tool -modfile=../../../../internal/tools/go.mod controller-gen object:headerFile=header.txt paths=.
 
 // GroupVersion of the types in this package.
 func GroupVersion() schema.GroupVersion {

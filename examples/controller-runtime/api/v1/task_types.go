@@ -33,7 +33,7 @@ type TaskSpec struct {
 
 // TaskStatus is the observed state.
 type TaskStatus struct {
-	status.Stamp `json:",inline"` // +status
+	status.Stamp `json:",inline"`
 
 	// Phase is where the Task is in its life.
 	// +kubebuilder:validation:Enum=Pending;Running;Succeeded;Failed
@@ -41,7 +41,7 @@ type TaskStatus struct {
 	Phase string `json:"phase,omitempty"`
 	// Job that does the work.
 	// +optional
-	Job *jobgc.Ref `json:"job,omitempty"` // +jobgc
+	Job *jobgc.Ref `json:"job,omitempty"`
 	// Conditions of the Task: Ready.
 	// +listType=map
 	// +listMapKey=type

@@ -10,10 +10,10 @@
 // with RetryOnConflict. The careful one loses no result: it sets the TTL
 // after the result is recorded, and writes the status under an optimistic lock.
 //
-// Other choices are in favour of both. They have the example's rate limit,
-// number of workers and pauses after an error. They cache only one namespace,
-// without managedFields and pod templates of Jobs, and read Secrets live. A
-// cached read waits for the earlier writes.
+// Other choices are in favour of both. They have pauses after an error that
+// suit the load. They cache only one namespace, without managedFields and pod
+// templates of Jobs, and read Secrets live. A cached read waits for the earlier
+// writes.
 package baseline
 
 import (

@@ -6,13 +6,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"net/http"
-	"net/http/httptest"
 	"os"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
@@ -23,7 +25,6 @@ func main() {
 	var o ctrl.Options
 	namespace := flag.String("namespaces", "", "`namespace` to work in")
 	flag.StringVar(&o.Metrics.BindAddress, "metrics-bind-address", "", "address of the metrics")
-	flag.String("log-format", "json", "the only one")
 	flag.BoolVar(&o.LeaderElection, "leader-elect", false, "reconcile only while holding the lease")
 	flag.StringVar(&o.LeaderElectionID, "leader-elect-lease-name", "", "name of the lease")
 	flag.StringVar(&o.LeaderElectionNamespace, "leader-elect-lease-namespace", "", "namespace of the lease")
@@ -46,23 +47,22 @@ func run(ctx context.Context, o ctrl.Options, namespace string, care bool) error
 	if err != nil {
 		return err
 	}
-	err = mgr.Add(saysReady{mgr.GetCache()})
+	err = mgr.AddMetricsServerExtraHandler("/readyz", ready(mgr.GetCache()))
 	if err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
-// saysReady logs an address that answers once the manager has started.
-type saysReady struct{ cache cache.Cache }
-
-// NeedLeaderElection is false: a replica that waits for the lease is ready.
-func (saysReady) NeedLeaderElection() bool { return false }
-
-func (r saysReady) Start(ctx context.Context) error {
-	if r.cache.WaitForCacheSync(ctx) {
-		ready := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-		ctrl.Log.Info("listening", "address", ready.Listener.Addr().String())
-	}
-	return nil
+// ready answers as the example does. A replica that waits for the lease is
+// ready.
+func ready(c cache.Cache) http.Handler {
+	return healthz.CheckHandler{Checker: func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the caches have not synced")
+		}
+		return nil
+	}}
 }

@@ -1,0 +1,243 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/expire"
+	"github.com/proompteng/controllerkit/jobgc/settings"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
+)
+
+const (
+	// name of this controller in Events.
+	name = "agents.controllerkit.dev/agentrun"
+	// workers is how many runs are reconciled concurrently. A hundred runs
+	// whose creation hangs take half a minute of them.
+	workers = 50
+	// watchTimeout ends a watch that is dead. The API server ends one after 5
+	// to 10 minutes, but it or a proxy may accept a watch and then never send
+	// or close anything.
+	watchTimeout = 11 * time.Minute
+	// DrainTimeout is how long Events are written after the manager has
+	// stopped. With the manager's own time it must be less than the 30 seconds
+	// of a pod.
+	DrainTimeout = 9 * time.Second
+)
+
+// Options configure the controller. Metrics may be nil.
+type Options struct {
+	Namespaces []string        // whose runs are reconciled; none means all
+	Selector   labels.Selector // of the runs that are reconciled; nil means all
+	Retention  settings.Settings
+	Events     events.Options
+	Metrics    *metrics.Metrics
+	Tracer     trace.Tracer // nil means no spans
+}
+
+// NewManager returns a manager with the controller, and the recorder of its
+// Events: call recorder.RunWith(ctx, mgr.Start). It asks the API server for the
+// kinds that it serves.
+func NewManager(
+	ctx context.Context, config *rest.Config, manager ctrl.Options, o Options,
+) (ctrl.Manager, *events.Recorder, error) {
+	secrets := new(redact.SecretValues)
+	server := new(expire.ServerTime)
+	config = rest.CopyConfig(config)
+	config.Timeout = watchTimeout
+	config.WarningHandlerWithContext = warnings{secrets}
+	config.Wrap(server.Wrap)
+	config.Wrap(kube.Transport(o.Metrics)) // +metrics/kube
+	manager.Scheme = runtime.NewScheme()
+	err := errors.Join(clientgoscheme.AddToScheme(manager.Scheme), v1alpha1.AddToScheme(manager.Scheme))
+	if err != nil {
+		return nil, nil, err
+	}
+	manager.Cache = o.cache()
+	mgr, err := ctrl.NewManager(config, manager)
+	if err != nil {
+		return nil, nil, err
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	measured := o.Metrics.Controller("agentrun") // +metrics
+	measured.SetWorkers(workers)                 // +metrics
+	runs := measured.Runs()
+	runs.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
+	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", o.Retention.Jobs.Warnings(nil))...)
+
+	o.Events.Scheme = mgr.GetScheme() // +events
+	o.Events.Redact = secrets.Redact
+	o.Events.OnResult = measured.Events() // +events
+	o.Events.DrainTimeout = DrainTimeout
+	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events) // +events
+	recorder, err := events.New(sink, name, o.Events)                          // +events
+	if err != nil {
+		return nil, nil, err
+	}
+
+	jobs, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job)) // +jobgc
+	if err != nil {
+		return nil, nil, err
+	}
+	keep := jobgc.Options{Retention: o.Retention.Jobs, DeleteCancelled: true}                   // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobs, keep) // +jobgc
+	if err != nil {
+		return nil, nil, err
+	}
+
+	agentRuns, err := mgr.GetCache().GetInformer(ctx, new(v1alpha1.AgentRun))
+	if err != nil {
+		return nil, nil, err
+	}
+	all := list(mgr.GetCache())
+	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second} // a search sends no request
+	expired, err := expire.ForClient(mgr.GetClient(), deleteOptions, all, finished, server, retention)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err1 := agentRuns.AddEventHandler(expired)
+	_, err2 := agentRuns.AddEventHandler(running(runs))
+	err = errors.Join(err1, err2, mgr.Add(expired))
+	if err != nil {
+		return nil, nil, err
+	}
+	showAge(o.Metrics, "jobs", jobs)
+	showAge(o.Metrics, "agentruns", agentRuns)
+	o.Metrics.ObserveConditions("AgentRun", conditions(all))
+
+	writer := status.ForClient(mgr.GetClient()) // +status
+	writer.Owned = conditionTypes               // +status
+	writer.Heartbeat = heartbeat                // +status
+	writer.OnCommit = measured.StatusWrites()   // +status
+	r := &Reconciler{
+		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
+		writer: writer, events: recorder, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
+	}
+	return mgr, recorder, ctrl.NewControllerManagedBy(mgr).
+		For(new(v1alpha1.AgentRun), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
+		Owns(new(batchv1.Job)).
+		WithOptions(r.options()).
+		Complete(r)
+}
+
+// options are the controller's workers, and a queue that is measured.
+func (r *Reconciler) options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		NewQueue: func(
+			_ string, limiter workqueue.TypedRateLimiter[ctrl.Request],
+		) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+			return kube.NewQueue(r.measured, limiter) // +metrics/kube
+		},
+	}
+}
+
+// concerns filters updates, so that the controller's own status writes cause no
+// reconcile.
+func concerns(e event.UpdateEvent) bool { return status.NeedsReconcile(e.ObjectOld, e.ObjectNew) } // +status
+
+// cache returns what the manager's cache holds: the selected runs, and the Jobs
+// of this controller.
+func (o Options) cache() cache.Options {
+	ofRuns, _ := labels.NewRequirement(runLabel, selection.Exists, nil) // a constant is valid
+	runs := cache.ByObject{Label: o.Selector}
+	jobs := cache.ByObject{Label: labels.NewSelector().Add(*ofRuns)}
+	cached := cache.Options{DefaultTransform: trim}
+	switch len(o.Namespaces) {
+	case 0:
+	case 1: // such a cache has an age, see showAge
+		in := fields.OneTermEqualSelector("metadata.namespace", o.Namespaces[0])
+		runs.Field = in
+		jobs.Field = in
+	default:
+		cached.DefaultNamespaces = map[string]cache.Config{}
+		for _, namespace := range o.Namespaces {
+			cached.DefaultNamespaces[namespace] = cache.Config{}
+		}
+	}
+	cached.ByObject = map[client.Object]cache.ByObject{new(v1alpha1.AgentRun): runs, new(batchv1.Job): jobs}
+	return cached
+}
+
+// trim drops what the controller does not read again. A run or a Job can have a
+// megabyte, and there may be thousands.
+func trim(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *batchv1.Job:
+		o.Spec.Template = corev1.PodTemplateSpec{}
+	case *v1alpha1.AgentRun:
+		if o.Status.JobRef != nil || o.Status.Phase.Terminal() { // its Job is not built again
+			o.Spec.Command = nil
+			o.Spec.Args = nil
+			o.Spec.Parameters = nil
+			o.Spec.PodAnnotations = nil
+		}
+	}
+	return cache.TransformStripManagedFields()(obj)
+}
+
+// deleteOptions carries the uid and the resourceVersion that package expire
+// asks for.
+func deleteOptions(o metav1.DeleteOptions) client.DeleteOption {
+	return &client.DeleteOptions{Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy}
+}
+
+// finished returns when a run ended, and its own retention.
+func finished(run *v1alpha1.AgentRun) (at time.Time, own *int32) {
+	if run.Status.FinishedAt != nil {
+		at = run.Status.FinishedAt.Time
+	}
+	return at, run.Spec.TTLSecondsAfterFinished
+}
+
+// showAge exports the age of a cache. The cache of several namespaces has none.
+func showAge(m *metrics.Metrics, resource string, informer cache.Informer) {
+	if one, ok := informer.(kube.Informer); ok {
+		kube.NewCache(m, resource, one)
+	}
+}
+
+// warnings logs the warnings that come with an answer of the API server. An
+// admission webhook writes some of them, and may quote a Secret.
+type warnings struct{ secrets *redact.SecretValues }
+
+// HandleWarningHeaderWithContext is called for each warning.
+func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
+	masked := redact.Note(text, w.secrets.Redact)
+	rest.WarningLogger{}.HandleWarningHeaderWithContext(ctx, code, agent, masked)
+}
