@@ -60,7 +60,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := backup.New(clients.dynamic, clients.cluster, clients.events, m) //nolint:contextcheck // a queue has no context
+	//nolint:contextcheck // a queue has no context
+	c, err := backup.New(clients.dynamic, clients.cluster, clients.events, m)
 	if err != nil {
 		return err
 	}
