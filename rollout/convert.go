@@ -41,25 +41,25 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 
 // Convert makes the Rollout of a Deployment. It does not change d, and shares
 // no memory with it. If anything is wrong it returns nil and all the errors,
-// with paths into the Rollout, or into d for what only a Deployment has. What
-// [Rollout.Warnings] finds is an error here too: Convert makes canaries.
+// with paths into the Rollout, or into d for the fields of a Deployment alone.
+// The problems that [Rollout.Warnings] finds are errors here too: Convert makes
+// canaries.
 //
-// Name, namespace, labels, annotations, owners, replicas, selector, template,
-// minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and paused are
-// copied from d. Convert leaves out what only a server sets (uid,
-// resourceVersion, managed fields, status), finalizers, which belong to the
-// Deployment, the two annotations that describe it, and all of
-// template.metadata but labels and annotations, as the CRD does.
+// Convert copies name, namespace, labels, annotations, owners, replicas,
+// selector, template, minReadySeconds, revisionHistoryLimit,
+// progressDeadlineSeconds and paused. It leaves out the fields that only a
+// server sets, the finalizers, the two annotations that describe a Deployment,
+// and all of template.metadata but labels and annotations, as the CRD does.
 //
 // If d has a maxSurge or a maxUnavailable other than the default 25%, the
 // Rollout gets both from d, and 25% for one that is missing. o overrides each.
 // The strategy Recreate is an error, because a Rollout has nothing like it.
 //
-// The checks are those that upstream's controller (v1.10.2) makes of what this
-// package builds, and a few of what it accepts and cannot carry out. Of a pod
-// template they are the labels, the annotations, and what the CRD or the
-// controller refuses although a Deployment has it. The API server knows the
-// other rules for pods, and [PhaseOf] reports what the controller refuses.
+// Convert makes the checks of upstream's controller (v1.10.2), and refuses a
+// few things that the controller accepts and cannot carry out. Of a pod
+// template it checks the labels, the annotations, and fields that a Deployment
+// may have and a Rollout may not. The API server knows the other rules for
+// pods.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d == nil {
 		path := field.NewPath("deployment")
@@ -95,8 +95,8 @@ func notConvertible(d *appsv1.Deployment) (errs field.ErrorList) {
 	return errs
 }
 
-// notFromDeployment are the errors of a Rollout that Mutate made into something
-// that has not the pods of a Deployment, or is no canary.
+// notFromDeployment are the errors of a Rollout that Mutate gave other pods
+// than the Deployment's, another strategy, or a status.
 func (r *Rollout) notFromDeployment() (errs field.ErrorList) {
 	forbid := func(set bool, path *field.Path, detail string) {
 		if set {

@@ -44,7 +44,7 @@
 // # When not to use it
 //
 // Blue-green is not here, and of traffic routing only what Options.Mutate
-// carries: use upstream's manifests. To check a Rollout that somebody wrote,
+// carries: use upstream's manifests. To check a Rollout of another origin,
 // use kubectl argo rollouts lint. A weight is a share of pods, not of the work.
 // In a controller that elects a leader the canary mostly waits, and proves only
 // that the new version starts and gets ready.

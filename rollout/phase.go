@@ -39,15 +39,13 @@ const (
 
 // PhaseOf returns the phase of a live Rollout and a message that explains it.
 // It trusts a status only if the controller has seen the generation of the
-// object. A nil Rollout is NotObserved.
+// object. Without one, and for nil, the phase is NotObserved.
 //
-// A Rollout with a workloadRef has its template in another object:
-// workloadGeneration is the metadata.generation of that object, and 0 for a
-// Rollout with a template. Read the workload before the Rollout. Without its
-// generation such a Rollout is NotObserved.
+// workloadGeneration is 0, unless the Rollout has a workloadRef: then it is the
+// metadata.generation of that object. Read the object before the Rollout.
 //
-// status.phase alone may be of the template before, also when the controller
-// has seen the generation. PhaseOf reads the conditions too:
+// Also when the controller has seen the generation, status.phase may be of the
+// template before. So PhaseOf reads the conditions:
 //   - If Progressing is False, the phase is Degraded, with the reason and the
 //     message of the condition. An example: the API server refuses the
 //     ReplicaSet of a new template. The controller then leaves status.phase
@@ -55,13 +53,12 @@ const (
 //   - If the controller has just created the ReplicaSet, the phase is
 //     Progressing: the rest of the status is of the template before.
 //   - Healthy needs the conditions Healthy and Progressing, with the reason
-//     NewReplicaSetAvailable. With trafficRouting the controller keeps the old
-//     pods for a while after the last step, and the first is False until then.
+//     NewReplicaSetAvailable. With trafficRouting it needs neither while the old
+//     pods stay for scaleDownDelaySeconds.
 //   - ReplicaFailure, such as an exceeded quota, is added to the message.
 //
-// One case is left: a new template that comes at a pause shows that pause once
-// more, for the moment until the controller has looked at the template. Other
-// errors of the controller leave no trace, and the phase stays NotObserved.
+// One case is left: a new template that comes at a pause shows that pause
+// again, until the controller has looked at the template.
 func PhaseOf(r *Rollout, workloadGeneration int64) (Phase, string) {
 	if r == nil {
 		return NotObserved, "there is no Rollout"
@@ -129,7 +126,7 @@ func (r *Rollout) unseen(workloadGeneration int64) string {
 		return ""
 	}
 	if workloadGeneration == 0 {
-		return fmt.Sprintf("the template is that of %v %v; pass the generation of it", ref["kind"], ref["name"])
+		return fmt.Sprintf("%v %v has the template; pass its generation", ref["kind"], ref["name"])
 	}
 	if s.WorkloadObservedGeneration != strconv.FormatInt(workloadGeneration, 10) {
 		return fmt.Sprintf("the controller has seen generation %s of %d of %v %v",

@@ -89,8 +89,8 @@ func (p *planner) same(path *field.Path, live, applied any, why string) {
 	}
 }
 
-// sameKey compares a field. A server fills in scalar fields, so one that only
-// one of the two has is no difference, unless its name is the user's choice.
+// sameKey compares a field. A server fills in scalar fields, so it ignores such
+// a field that only one of the two has, unless its name is the user's choice.
 func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, why string) {
 	before, had := was[key]
 	after, has := is[key]

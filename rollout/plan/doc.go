@@ -35,15 +35,17 @@
 //
 // The new workload has an annotation with a checksum of what the plan applies,
 // without the replicas. Only the same plan goes on with a workload that an
-// interrupted script has left. Which manifest has no release that the live
-// workload lacks, and none less, is checked when the plan is made: Migration
-// and Rollback refuse a pod template that differs in more than what a server
-// fills in. A scalar field that only one of the two has counts as filled in,
-// except labels, annotations, resources, the node selector and the account.
+// interrupted script has left.
+//
+// Migration and Rollback refuse a manifest with another pod template than the
+// live workload has: the switch would bring a release or take one back. A
+// server fills in scalar fields, so they ignore such a field that only one of
+// the two has, except labels, annotations, resources, the node selector and the
+// account.
 //
 // The new workload is scaled up if the old one is. It counts when as many of
-// its pods are available as it should have, or as the old one should have,
-// whichever is less. Then the script hands a ScaledObject and a
+// its pods are available as it should have, or as the old one should have if
+// that is less. Then the script hands a ScaledObject and a
 // HorizontalPodAutoscaler over, looks after 10 seconds whether each keeps its
 // new target, and waits for the pods again. A HorizontalPodAutoscaler that the
 // plan does not know stops it.
@@ -56,7 +58,7 @@
 // The plan applies under the field manager that applies the live workload. So
 // the next server-side apply of that tool removes what its manifest no longer
 // has. A client-side apply removes nothing the first time, because it has no
-// record of what was applied. No manager keeps spec.replicas: the next apply
+// record of an apply before. No manager keeps spec.replicas: the next apply
 // may have replicas, another number of them, or none. If the old workload was
 // scaled up while the script waited, kubectl keeps them, as after kubectl
 // scale.

@@ -81,7 +81,7 @@ func Retarget(u *unstructured.Unstructured, name string, to schema.GroupVersionK
 type scalers struct {
 	name  string   // of the workload
 	found []scaler // ScaledObjects before HorizontalPodAutoscalers
-	hpas  []string // the names of those that target the name, whatever the kind
+	hpas  []string // of each that targets the name, of any kind
 }
 
 type scaler struct{ object, kind string }
