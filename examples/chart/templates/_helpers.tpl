@@ -10,12 +10,6 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- .Values.nameOverride | default .Chart.Name | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
-{{/* A duration of one unit. */}}
-{{- define "agentrun.milliseconds" -}}
-{{- $unit := regexFind "[a-z]+$" . }}
-{{- mul (trimSuffix $unit . | int64) (index (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
-{{- end }}
-
 {{/* 50: the longest suffix is 12 long, and names of Services end at 63. */}}
 {{- define "agentrun.fullname" -}}
 {{- $name := include "agentrun.name" . }}
@@ -26,65 +20,6 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- else }}
 {{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}
 {{- end }}
-{{- end }}
-
-{{- /* In a namespace that other releases share, names begin with the release's namespace. */}}
-{{- define "agentrun.sharedName" -}}
-{{- if ne .namespace .root.Release.Namespace }}{{ .root.Release.Namespace }}.{{ end }}{{ include "agentrun.fullname" .root }}
-{{- end }}
-
-{{/* A generated file keeps the label cluster in its queries and legends. This puts metrics.keepLabels there. */}}
-{{- define "agentrun.kept" -}}
-{{- $labels := .root.Values.metrics.keepLabels }}
-{{- $variable := regexFind `(?s)      \{\n        "name": "cluster",.*?\n      \},\n` .text }}
-{{- $legends := list }}
-{{- $matchers := list }}
-{{- $variables := "" }}
-{{- range $labels }}
-{{- $legends = append $legends (print `\u007b\u007b` . "}}") }}
-{{- $matchers = append $matchers (print . `=~\"$` . `\"`) }}
-{{- $variables = print $variables ($variable | replace "cluster" .) }}
-{{- end }}
-{{- $queries := join ", " $labels }}
-{{- $text := .text }}
-{{- if $variable }}
-{{- $text = $text | replace $variable $variables | replace `cluster=~\"$cluster\"` (join "," $matchers) }}
-{{- end }}
-{{- $text | replace "(cluster, " (print "(" $queries ", ") | replace "(cluster)" (print "(" $queries ")") | replace `\u007b\u007bcluster}}` (join " " $legends) }}
-{{- end }}
-
-{{/* The rules with the changes of metrics.prometheusRule.alerts. Call with (dict "text" text "alerts" changes). */}}
-{{- define "agentrun.edited" -}}
-{{- $changes := .alerts }}
-{{- $rules := .text | fromYaml }}
-{{- $known := list }}
-{{- range $group := $rules.groups }}
-{{- $kept := list }}
-{{- range $alert := $group.rules }}
-{{- $known = append $known $alert.alert }}
-{{- $change := get $changes $alert.alert | default dict }}
-{{- if not (kindIs "invalid" $change.threshold) }}
-{{- $_ := set $alert "expr" (regexReplaceAll `[0-9.e+-]+$` $alert.expr (toString $change.threshold)) }}
-{{- end }}
-{{- with $change.for }}
-{{- $_ := set $alert "for" . }}
-{{- end }}
-{{- $_ := set $alert "labels" (merge dict $alert.labels ($change.labels | default dict)) }}
-{{- with $change.severity }}
-{{- $_ := set $alert.labels "severity" . }}
-{{- end }}
-{{- if ne $change.enabled false }}
-{{- $kept = append $kept $alert }}
-{{- end }}
-{{- end }}
-{{- $_ := set $group "rules" $kept }}
-{{- end }}
-{{- range $name, $_ := $changes }}
-{{- if not (has $name $known) }}
-{{- fail (printf "metrics.prometheusRule.alerts has %s, which is not an alert; want one of %s" $name (join ", " $known)) }}
-{{- end }}
-{{- end }}
-{{- $rules | toYaml }}
 {{- end }}
 
 {{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}
@@ -132,16 +67,12 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The image of a component. A tag or a digest of its own replaces both of the global image. Call with (dict "root" $ "component" name). */}}
 {{- define "agentrun.image" -}}
-{{- $global := .root.Values.image }}
-{{- $own := (index .root.Values (include "agentrun.key" .)).image }}
-{{- $i := ternary $own $global (or (ne $own.tag "") (ne $own.digest "")) }}
-{{- $repository := $own.repository | default $global.repository }}
-{{- if $i.digest }}
-{{- printf "%s@%s" $repository $i.digest }}
+{{- $image := .Values.image }}
+{{- if $image.digest }}
+{{- printf "%s@%s" $image.repository $image.digest }}
 {{- else }}
-{{- printf "%s:%s" $repository ($i.tag | default .root.Chart.AppVersion) }}
+{{- printf "%s:%s" $image.repository ($image.tag | default .Chart.AppVersion) }}
 {{- end }}
 {{- end }}
 

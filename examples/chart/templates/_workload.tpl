@@ -10,13 +10,8 @@ A component as a Deployment or as a Rollout: one template, so that nothing but k
 {{- $v := index $root.Values (include "agentrun.key" .) }}
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
 {{- $rollout := include "agentrun.isRollout" . }}
-{{- $vars := include "agentrun.env" . | fromJson }}
-{{- $own := list }}
-{{- range $v.extraEnv }}
-{{- $own = append $own .name }}
-{{- end }}
-{{- $tls := $root.Values.metrics.tls.secretName }}
-{{- include "agentrun.checkWorkload" . }}
+{{- $pod := include "agentrun.pod" . | fromYaml }}
+{{- include "agentrun.checkWorkload" (dict "root" $root "component" .component "pod" $pod) }}
 apiVersion: {{ include "agentrun.apiVersion" . }}
 kind: {{ include "agentrun.kind" . }}
 metadata:
@@ -38,9 +33,6 @@ spec:
   {{- if not $v.autoscaling.enabled }}
   replicas: {{ int64 $v.replicaCount }}
   {{- end }}
-  minReadySeconds: {{ int64 $v.minReadySeconds }}
-  progressDeadlineSeconds: {{ int64 $v.progressDeadlineSeconds }}
-  revisionHistoryLimit: {{ int64 $v.revisionHistoryLimit }}
   selector:
     matchLabels:
       {{- include "agentrun.selectorLabels" . | nindent 6 }}
@@ -64,178 +56,103 @@ spec:
         {{ $k }}: {{ $label | quote }}
         {{- end }}
         {{- include "agentrun.selectorLabels" . | nindent 8 }}
-      {{- $annotations := deepCopy ($v.podAnnotations | default dict) }}
-      {{- if and $root.Values.metrics.enabled $root.Values.metrics.scrapeAnnotations }}
-      {{- $_ := set $annotations "prometheus.io/scrape" "true" }}
-      {{- $_ := set $annotations "prometheus.io/port" "8080" }}
-      {{- $_ := set $annotations "prometheus.io/path" $root.Values.metrics.path }}
-      {{- if $tls }}
-      {{- $_ := set $annotations "prometheus.io/scheme" "https" }}
-      {{- end }}
-      {{- end }}
-      {{- with $annotations }}
+      {{- with $v.podAnnotations }}
       annotations:
         {{- toYaml . | nindent 8 }}
       {{- end }}
     spec:
-      serviceAccountName: {{ include "agentrun.serviceAccountName" . | quote }}
-      automountServiceAccountToken: {{ eq .component "controllers" }}
-      terminationGracePeriodSeconds: {{ int64 $root.Values.terminationGracePeriodSeconds }}
-      {{- with $v.podSecurityContext }}
-      securityContext:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $root.Values.imagePullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $v.priorityClassName }}
-      priorityClassName: {{ . | quote }}
-      {{- end }}
-      {{- with $v.initContainers }}
-      initContainers:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      containers:
-        - name: agentrun
-          image: {{ include "agentrun.image" . | quote }}
-          imagePullPolicy: {{ $v.image.pullPolicy | default $root.Values.image.pullPolicy }}
-          args:
-            {{- include "agentrun.args" . | nindent 12 }}
-            {{- range $v.extraArgs }}
-            - {{ . | quote }}
-            {{- end }}
-          {{- with $v.envFrom }}
-          envFrom:
-            {{- toYaml . | nindent 12 }}
-          {{- end }}
-          env:
-            {{- if not (or (hasKey $vars "POD_NAME") (has "POD_NAME" $own)) }}
-            - name: POD_NAME
-              valueFrom:
-                fieldRef:
-                  apiVersion: v1
-                  fieldPath: metadata.name
-            {{- end }}
-            {{- if and (dig "limits" "memory" "" ($v.resources | default dict)) (not (or (hasKey $vars "GOMEMLIMIT") (has "GOMEMLIMIT" $own))) }}
-            - name: GOMEMLIMIT
-              valueFrom:
-                resourceFieldRef:
-                  resource: limits.memory
-                  divisor: "1"
-            {{- end }}
-            {{- range $name, $value := $vars }}
-            - name: {{ $name }}
-              value: {{ $value | quote }}
-            {{- end }}
-            {{- with $v.extraEnv }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-          ports:
-            - name: http
-              containerPort: 8080
-              protocol: TCP
-          livenessProbe:
-            {{- include "agentrun.probe" (dict "root" $root "probe" $v.livenessProbe "path" "/healthz") | nindent 12 }}
-          readinessProbe:
-            {{- include "agentrun.probe" (dict "root" $root "probe" $v.readinessProbe "path" "/readyz") | nindent 12 }}
-          {{- if $v.startupProbe }}
-          startupProbe:
-            {{- include "agentrun.probe" (dict "root" $root "probe" $v.startupProbe "path" "/healthz") | nindent 12 }}
-          {{- end }}
-          {{- with $v.lifecycle }}
-          lifecycle:
-            {{- toYaml . | nindent 12 }}
-          {{- end }}
-          {{- if or $tls $v.extraVolumeMounts }}
-          volumeMounts:
-            {{- if $tls }}
-            - name: metrics-tls
-              mountPath: {{ include "agentrun.tlsDir" . }}
-              readOnly: true
-            {{- end }}
-            {{- with $v.extraVolumeMounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-          {{- end }}
-          resources:
-            {{- toYaml ($v.resources | default dict) | nindent 12 }}
-          {{- with $v.securityContext }}
-          securityContext:
-            {{- toYaml . | nindent 12 }}
-          {{- end }}
-        {{- with $v.extraContainers }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      {{- if or $tls $v.extraVolumes }}
-      volumes:
-        {{- if $tls }}
-        - name: metrics-tls
-          secret:
-            secretName: {{ $tls | quote }}
-        {{- end }}
-        {{- with $v.extraVolumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      {{- end }}
-      {{- with $v.nodeSelector }}
-      nodeSelector:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $v.tolerations }}
-      tolerations:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $v.affinity }}
-      affinity:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $v.topologySpreadConstraints }}
-      topologySpreadConstraints:
-        {{- range $constraint := . }}
-        {{- $constraint = deepCopy $constraint }}
-        {{- if not $constraint.labelSelector }}
-        {{- $_ := set $constraint "labelSelector" (dict "matchLabels" (include "agentrun.selectorLabels" $ | fromYaml)) }}
-        {{- end }}
-        - {{- toYaml $constraint | nindent 10 }}
-        {{- end }}
-      {{- end }}
+      {{- toYaml $pod | nindent 6 }}
 {{- end }}
 
-{{/* A probe of the workload's own endpoint, unless it has another handler. Call with (dict "root" $ "probe" map "path" path). */}}
-{{- define "agentrun.probe" -}}
-{{- $probe := deepCopy (.probe | default dict) }}
-{{- if not (or $probe.httpGet $probe.exec $probe.tcpSocket $probe.grpc) }}
-{{- $get := dict "path" .path "port" "http" }}
-{{- if .root.Values.metrics.tls.secretName }}
-{{- $_ := set $get "scheme" "HTTPS" }}
+{{/* The pod: the chart's, under the fields that the values have. The lists of both are one list. */}}
+{{- define "agentrun.pod" -}}
+{{- $v := index .root.Values (include "agentrun.key" .) }}
+{{- $container := include "agentrun.container" . | fromYaml }}
+{{- range $key, $value := $v.container }}
+{{- if has $key (list "args" "env" "volumeMounts") }}
+{{- $value = concat (get $container $key | default list) $value }}
 {{- end }}
-{{- $_ := set $probe "httpGet" $get }}
+{{- $_ := set $container $key $value }}
 {{- end }}
-{{- toYaml $probe }}
+{{- $tls := .root.Values.metrics.tls.secretName }}
+{{- $pod := dict "containers" (list $container) "volumes" list }}
+{{- if $tls }}
+{{- $_ := set $pod "volumes" (list (dict "name" "metrics-tls" "secret" (dict "secretName" $tls))) }}
+{{- end }}
+{{- $_ := set $pod "serviceAccountName" (include "agentrun.serviceAccountName" .) }}
+{{- $_ := set $pod "automountServiceAccountToken" (eq .component "controllers") }}
+{{- $_ := set $pod "terminationGracePeriodSeconds" 30 }}
+{{- $_ := set $pod "securityContext" (dict "runAsNonRoot" true "runAsUser" 65532 "runAsGroup" 65532 "seccompProfile" (dict "type" "RuntimeDefault")) }}
+{{- range $key, $value := $v.pod }}
+{{- if has $key (list "containers" "volumes") }}
+{{- $value = concat (get $pod $key) $value }}
+{{- end }}
+{{- $_ := set $pod $key $value }}
+{{- end }}
+{{- if not $pod.volumes }}
+{{- $_ := unset $pod "volumes" }}
+{{- end }}
+{{- toYaml $pod }}
 {{- end }}
 
-{{- define "agentrun.args" -}}
-{{- $election := .root.Values.controllers.leaderElection }}
-- --metrics-bind-address=:8080
-{{- if .root.Values.metrics.tls.secretName }}
-- --metrics-cert-dir={{ include "agentrun.tlsDir" . }}
+{{- define "agentrun.container" -}}
+{{- $tls := .root.Values.metrics.tls.secretName }}
+{{- $vars := include "agentrun.env" . | fromJson }}
+{{- $own := (index .root.Values (include "agentrun.key" .)).container | default dict }}
+name: agentrun
+image: {{ include "agentrun.image" .root | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+args:
+  - --metrics-bind-address=:8080
+  {{- if $tls }}
+  - --metrics-cert-dir=/etc/agentrun/tls
+  {{- end }}
+  {{- if eq .component "controllers" }}
+  {{- with include "agentrun.namespaces" .root | fromJsonArray }}
+  - --namespaces={{ join "," . }}
+  {{- end }}
+  - --leader-elect={{ .root.Values.controllers.leaderElection.enabled }}
+  - --leader-elect-lease-name={{ include "agentrun.componentName" . }}
+  {{- else }}
+  - --reconcile=false
+  {{- end }}
+env:
+  - name: POD_NAME
+    valueFrom:
+      fieldRef:
+        apiVersion: v1
+        fieldPath: metadata.name
+  {{- if and (dig "resources" "limits" "memory" "" $own) (not (hasKey $vars "GOMEMLIMIT")) }}
+  - name: GOMEMLIMIT
+    valueFrom:
+      resourceFieldRef:
+        resource: limits.memory
+        divisor: "1"
+  {{- end }}
+  {{- range $name, $value := $vars }}
+  - name: {{ $name }}
+    value: {{ $value | quote }}
+  {{- end }}
+ports:
+  - name: http
+    containerPort: 8080
+    protocol: TCP
+livenessProbe:
+  httpGet: {path: /healthz, port: http{{ if $tls }}, scheme: HTTPS{{ end }}}
+readinessProbe:
+  httpGet: {path: /readyz, port: http{{ if $tls }}, scheme: HTTPS{{ end }}}
+  periodSeconds: 5
+{{- if $tls }}
+volumeMounts:
+  - name: metrics-tls
+    mountPath: /etc/agentrun/tls
+    readOnly: true
 {{- end }}
-{{- if eq .component "controllers" }}
-{{- with include "agentrun.namespaces" .root | fromJsonArray }}
-- --namespaces={{ join "," . }}
-{{- end }}
-- --leader-elect={{ $election.enabled }}
-{{- if $election.enabled }}
-- --leader-elect-lease-name={{ include "agentrun.componentName" . }}
-{{- end }}
-{{- else }}
-- --reconcile=false
-{{- end }}
-{{- end }}
-
-{{- define "agentrun.tlsDir" -}}
-/etc/agentrun/tls
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
 {{- end }}
 
 {{/* A number stays one, a percentage becomes a string. */}}
@@ -243,49 +160,36 @@ spec:
 {{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ int64 . }}{{ end }}
 {{- end }}
 
-{{/* What the schema cannot say, since it concerns several values. */}}
+{{/* What the schema cannot say, since it concerns several values. Call with (dict "root" $ "component" name "pod" pod). */}}
 {{- define "agentrun.checkWorkload" -}}
 {{- $key := include "agentrun.key" . }}
 {{- $v := index .root.Values $key }}
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
 {{- $rollout := include "agentrun.isRollout" . }}
+{{- range $container := .pod.containers }}
+{{- $seen := list }}
+{{- range $env := $container.env }}
+{{- if has $env.name $seen }}
+{{- fail (printf "%s: container %s has the variable %s twice: a Rollout takes each once; set it in env.vars or in container.env" $key $container.name $env.name) }}
+{{- end }}
+{{- $seen = append $seen $env.name }}
+{{- end }}
+{{- $ports := list }}
+{{- range $port := $container.ports }}
+{{- $number := printf "%v/%s" $port.containerPort ($port.protocol | default "TCP") }}
+{{- if has $number $ports }}
+{{- fail (printf "%s: container %s has the port %s twice: a Rollout takes each once" $key $container.name $number) }}
+{{- end }}
+{{- $ports = append $ports $number }}
+{{- end }}
+{{- end }}
 {{- if $rollout }}
 {{- include "agentrun.requireAPI" (dict "root" .root "api" "argoproj.io/v1alpha1/Rollout" "check" $pd.crdCheck "value" (printf "%s.progressiveDelivery.enabled" $key)) }}
 {{- if has (toString $v.strategy.maxSurge) (list "0" "0%") }}
 {{- fail (printf "%s.strategy.maxSurge is %v: a canary needs a pod more, or there are counts of pods at which no new or no old one would run; want at least 1" $key $v.strategy.maxSurge) }}
 {{- end }}
-{{- if contains "\"pod-template-hash\"" (toJson (list $v.topologySpreadConstraints $v.affinity)) }}
-{{- fail (printf "%s.topologySpreadConstraints or affinity has the label key pod-template-hash: the pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out" $key) }}
 {{- end }}
-{{- if and (not $v.autoscaling.enabled) (eq (int64 $v.replicaCount) 0) }}
-{{- fail (printf "%s.replicaCount is 0: a canary of no pods tests nothing; want at least 1, or %s.progressiveDelivery.enabled false" $key $key) }}
-{{- end }}
-{{- end }}
-{{- $variables := keys (include "agentrun.env" . | fromJson) }}
-{{- range $i, $variable := $v.extraEnv }}
-{{- if has $variable.name $variables }}
-{{- fail (printf "%s.extraEnv[%d].name is %s, which env.vars, an extraEnv before it or the chart has too: a Rollout takes each variable once; set it in one place" $key $i $variable.name) }}
-{{- end }}
-{{- $variables = append $variables $variable.name }}
-{{- end }}
-{{- range $i, $step := $pd.canarySteps }}
-{{- if and (eq (int64 $step.setWeight) 100) (lt (add1 $i) (len $pd.canarySteps)) }}
-{{- fail (printf "%s.progressiveDelivery.canarySteps[%d].setWeight is 100, which replaces every pod before the next step: want 1 to 99, or 100 as the last step" $key $i) }}
-{{- end }}
-{{- end }}
-{{- $budget := $v.podDisruptionBudget }}
-{{- if not (or (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable)) }}
-{{- fail (printf "%s.podDisruptionBudget has minAvailable %v and maxUnavailable %v: Kubernetes takes one of them; set the other to null" $key $budget.minAvailable $budget.maxUnavailable) }}
-{{- end }}
-{{- if ge (int64 $v.minReadySeconds) (int64 $v.progressDeadlineSeconds) }}
-{{- fail (printf "%s.progressDeadlineSeconds is %d, which must be more than minReadySeconds, %d" $key (int64 $v.progressDeadlineSeconds) (int64 $v.minReadySeconds)) }}
-{{- end }}
-{{- if and $v.autoscaling.enabled (gt (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) }}
-{{- fail (printf "%s.autoscaling.minReplicas is %d, which must not be more than maxReplicas, %d" $key (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) }}
-{{- end }}
-{{- if and (eq .component "controllers") (not $v.leaderElection.enabled) }}
-{{- if or $rollout $v.autoscaling.enabled (gt (int64 $v.replicaCount) 1) }}
+{{- if and (eq .component "controllers") (not $v.leaderElection.enabled) (or $rollout $v.autoscaling.enabled (gt (int64 $v.replicaCount) 1)) }}
 {{- fail "controllers.leaderElection.enabled is false: then one pod alone may reconcile; set it to true, or replicaCount to 1 with autoscaling and progressiveDelivery off" }}
-{{- end }}
 {{- end }}
 {{- end }}

@@ -26,7 +26,7 @@ import (
 func TestOnIsConvertOfOff(t *testing.T) {
 	cases := readRows(t, "switch.yaml")
 	for name, values := range ciFiles(t) {
-		if name != "small" && name != "agents" { // they have no canary: one pod without election, and no pods
+		if name != "extras" { // it has no canary: one pod without election, and no pods
 			data, err := yaml.YAMLToJSON([]byte(values))
 			require.NoError(t, err)
 			cases["ci/"+name] = row{Values: data}

@@ -4,8 +4,6 @@
 package chart_test
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +15,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -35,16 +32,6 @@ func TestPack_IsTheLibrarys(t *testing.T) {
 		"Interval": {
 			"The panels have values at each interval.", "serviceMonitor: {interval: 90s}",
 			func(of *manifest.Target) { of.Interval = 90 * time.Second },
-		},
-		"KeepLabels": {
-			"Two clusters stay two.", "keepLabels: [region, k8s_cluster]",
-			func(of *manifest.Target) { of.KeepLabels = []string{"region", "k8s_cluster"} },
-		},
-		"Alerts": {
-			"The values change an alert, or leave it out, as Target.Edit does.", `prometheusRule: {alerts: {
-  ControllerReconcileErrors: {threshold: 0.25, for: 2m}, ControllerRestarts: {enabled: false},
-  ControllerNoLeader: {severity: page, labels: {team: agents}}}}`,
-			func(of *manifest.Target) { of.Edit = edit },
 		},
 	}
 	for name, tc := range cases {
@@ -66,44 +53,6 @@ func TestPack_IsTheLibrarys(t *testing.T) {
 			config := into[corev1.ConfigMap](t, all.one(t, "ConfigMap/"+namespace+"/agents-dashboard-agentrun"))
 			assert.Equal(t, "1", config.Labels["grafana_dashboard"], "Grafana's sidecar looks for it")
 			assert.Equal(t, map[string]string{pack.UID() + ".json": strings.TrimSpace(string(pack.Dashboard()))}, config.Data, tc.reason)
-		})
-	}
-}
-
-func edit(r *manifest.Rule) {
-	switch r.Name {
-	case "ControllerReconcileErrors":
-		r.Threshold = 0.25
-		r.For = 2 * time.Minute
-	case "ControllerNoLeader":
-		r.Severity = "page"
-		r.Labels = map[string]string{"team": "agents"}
-	case "ControllerRestarts":
-		r.Omit = true
-	}
-}
-
-// TestKeepLabels_AreThoseOfTheLibrary: the schema refuses a name where package
-// manifest does.
-func TestKeepLabels_AreThoseOfTheLibrary(t *testing.T) {
-	names := []string{"cluster", "_site", "Region2", "", "2nd", "__site", "k8s-cluster", "namespace", "job", "instance", "pod", "le", "severity", "alertname", "otel_metric_overflow", "datasource"}
-	for _, i := range catalog.Instruments().All() {
-		names = append(names, i.Attributes...)
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			of := target()
-			of.KeepLabels = []string{name}
-			_, library := manifest.New(of)
-			_, chart := template(t, "metrics: {keepLabels: ["+strconv.Quote(name)+"]}")
-			if library == nil {
-				assert.NoError(t, chart)
-				return
-			}
-			require.ErrorContains(t, library, "Target.KeepLabels[0]")
-			assert.ErrorContains(t, chart, "/metrics/keepLabels/0")
 		})
 	}
 }

@@ -45,6 +45,9 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	const deployment, rollout = "deployment.apps/" + name + "\n", "rollout.argoproj.io/" + name + "\n"
 	require.NoError(t, turn(on+keep))
 	require.Equal(t, deployment+rollout, workloads(), "the Deployment was removed while the Rollout had no pods yet")
+	require.NoError(t, rollBack(t, namespace, "1"))
+	require.Equal(t, deployment+rollout, workloads(), "in the middle of the switch helm rollback removes neither")
+	require.NoError(t, turn(on+keep))
 	ask("delete", "deployment", name)
 	require.NoError(t, turn(on)) // the last step: the Rollout is Helm's again
 	assert.Empty(t, ask("get", "rollout", name, `--output=jsonpath={.metadata.annotations.helm\.sh/resource-policy}`))
@@ -71,16 +74,26 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	require.NoError(t, turn(on))
 	require.NoError(t, turn(off)) // the naive return, which the README warns of
 	assert.Equal(t, deployment, workloads())
+	require.NoError(t, turn(on))
+	require.NoError(t, rollBack(t, namespace, "0"))
+	assert.Equal(t, deployment, workloads(), "helm rollback is the naive return too")
 
 	t.Run("EveryCIFile", everyCIFile)
 	t.Run("Names", everyName)
 	t.Run("Releases", fourReleases)
 }
 
+// rollBack goes back to a revision of the release, or to the one before for 0.
+func rollBack(t *testing.T, namespace, revision string) error {
+	t.Helper()
+	_, err := runHelm(t, "rollback", "r", revision, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace)
+	return err
+}
+
 // everyCIFile: a strict API server accepts each object that the files of ci/
 // render, and helm installs them.
 func everyCIFile(t *testing.T) {
-	for _, namespace := range []string{"ns", "team-a", "team-b", "monitoring"} {
+	for _, namespace := range []string{"ns", "team-a", "team-b"} {
 		newStage(t, namespace)
 	}
 	for file, values := range ciFiles(t) {
@@ -101,7 +114,7 @@ func strictly() []string {
 
 // everyName: the API server accepts the names and labels of each release.
 func everyName(t *testing.T) {
-	for _, namespace := range []string{"123", "456", "2024"} {
+	for _, namespace := range []string{"123", "2024"} {
 		newStage(t, namespace)
 	}
 	long := strings.Repeat("a", 53)
@@ -109,8 +122,8 @@ func everyName(t *testing.T) {
 		"The longest release that helm takes.": {long, "--namespace=ns"},
 		"Long overrides.":                      {long, "--namespace=ns", "--set=fullnameOverride=" + strings.Repeat("b", 60), "--set=nameOverride=" + strings.Repeat("c", 60)},
 		"Numbers are DNS labels, and YAML must keep them strings.": {"42", "--namespace=2024", "--values=" + valuesFile(t, `{
-  controller: {namespaces: ["123"]}, controllers: {serviceAccount: {name: "1e3"}, priorityClassName: "100"},
-  metrics: {tls: {secretName: "789"}, dashboards: {enabled: true, namespace: "456"}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`)},
+  controller: {namespaces: ["123"]}, controllers: {serviceAccount: {name: "1e3"}, pod: {priorityClassName: "100"}},
+  metrics: {tls: {secretName: "789"}, dashboards: {enabled: true}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`)},
 	} {
 		out, err := runHelm(t, append([]string{"template", chartDir, kubeVersion, "--set=controlPlane.enabled=true", "--name-template"}, args...)...)
 		require.NoError(t, err)
@@ -119,15 +132,14 @@ func everyName(t *testing.T) {
 	}
 }
 
-// fourReleases: they share no cluster-scoped object, and none in a namespace
-// for all monitors, rules and dashboards, or helm would refuse the second. Two
-// have one name in two namespaces. A hyphen joins the names of two alike.
+// fourReleases: they share no cluster-scoped object, or helm would refuse the
+// second. Two have one name in two namespaces. A hyphen joins the names of two
+// alike.
 func fourReleases(t *testing.T) {
-	newStage(t, "m")
 	for _, r := range [][2]string{{"agentrun", "one"}, {"agentrun", "other"}, {"b-agentrun", "a"}, {"agentrun", "a-b"}} {
 		newStage(t, r[1])
 		assert.NoError(t, upgrade(t, r[0], r[1], `{controller: {allNamespaces: true}, metrics: {
-  serviceMonitor: {enabled: true, namespace: m}, prometheusRule: {enabled: true, namespace: m}, dashboards: {namespace: m}}}`))
+  serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`))
 	}
 }
 
