@@ -23,12 +23,12 @@ const mostValues = 1000
 // Attempt has no values, and masks with the rules of [Text]. An Attempt is not
 // safe for concurrent use.
 type Attempt struct {
-	values  *SecretValues
-	read    func(ctx context.Context) (map[string][]byte, error)
-	asked   bool // read was called; data and failed are its results
-	data    map[string][]byte
-	failed  error
-	release func()
+	values *SecretValues
+	read   func(ctx context.Context) (map[string][]byte, error)
+	asked  bool // read was called; data and failed are its results
+	data   map[string][]byte
+	failed error
+	pinned []string
 }
 
 // Begin returns an Attempt and reads nothing. The function read returns the
@@ -48,7 +48,7 @@ func (a *Attempt) Read(ctx context.Context) (map[string][]byte, error) {
 		a.asked = true
 		a.data, a.failed = a.read(ctx)
 		if len(a.data) <= mostValues {
-			a.release = a.values.Pin(slices.Collect(maps.Values(a.data))...)
+			a.pinned = a.values.pinAll(slices.Collect(maps.Values(a.data)))
 		}
 	}
 	return a.data, a.failed
@@ -87,9 +87,11 @@ func (a *Attempt) Error(ctx context.Context, err error) error {
 // then keeps the values as [SecretValues.Add] does. Calling Done again does
 // nothing.
 func (a *Attempt) Done() {
-	if a != nil && a.release != nil {
-		a.release()
+	if a == nil {
+		return
 	}
+	a.values.unpinAll(a.pinned)
+	a.pinned = nil
 }
 
 // maskedError is an error with another text.

@@ -51,14 +51,3 @@ func ExampleSecretValues_Redact() {
 	fmt.Println(secrets.Redact("data: b3BlbiBzZXNhbWU= has a wrong value"))
 	// Output: data: [redacted]= has a wrong value
 }
-
-func ExampleSecretValues_Pin() {
-	var secrets redact.SecretValues
-	reconcile := func(password []byte) string {
-		release := secrets.Pin(password)
-		defer release()
-		return secrets.Redact("login with " + string(password) + " failed")
-	}
-	fmt.Println(reconcile([]byte("correct horse battery staple")))
-	// Output: login with [redacted] failed
-}

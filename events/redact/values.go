@@ -20,8 +20,8 @@ const (
 )
 
 // SecretValues masks exact values, such as those a controller reads from
-// Secrets. It keeps the 1024 values that were added last in memory, and those
-// that are pinned. [SecretValues.Redact] masks each of them
+// Secrets. It keeps the 1024 values that were added last in memory, and those of
+// each [Attempt] that is not done. [SecretValues.Redact] masks each of them
 //
 //   - in plain text, also in a block of YAML
 //   - with the escapes of URLs, JSON, Go and HTML, also if the escaped text is
@@ -50,7 +50,7 @@ type secretValue struct {
 // to them. White space around a value is not part of it, and a run of it within
 // a value counts as one byte. Add refuses values shorter than 8 bytes, since
 // they would mask ordinary words, values longer than 1 MiB, and parts of
-// [Mask]. It keeps at most 1024 values that are not pinned, and 1 MiB of them,
+// [Mask]. It keeps at most 1024 values besides those of attempts, and 1 MiB of them,
 // and drops the least recently added ones first. A reconcile may add its values
 // each time, because adding a known value costs little. A nil *SecretValues
 // accepts nothing.
@@ -73,14 +73,12 @@ func (v *SecretValues) Add(values ...[]byte) int {
 	return taken
 }
 
-// Pin registers values like Add, and keeps them until release is called, also
-// if other values are added. Then they count as added last. A reconcile that
-// reads a Secret pins its values, and releases them when it has written all
-// texts that may quote them. Pinned values do not count toward the limits of
-// Add, so their number is up to the caller. Calling release again does nothing.
-func (v *SecretValues) Pin(values ...[]byte) (release func()) {
+// pinAll registers values like Add, and keeps them until unpinAll, also if other
+// values are added. It returns those that it accepted. They do not count toward
+// the limits of Add.
+func (v *SecretValues) pinAll(values [][]byte) []string {
 	if v == nil {
-		return func() {}
+		return nil
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -92,13 +90,18 @@ func (v *SecretValues) Pin(values ...[]byte) (release func()) {
 			pinned = append(pinned, value)
 		}
 	}
-	return func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		for _, value := range pinned {
-			v.unpin(value)
-		}
-		pinned = nil
+	return pinned
+}
+
+// unpinAll undoes pinAll. The values then count as added last.
+func (v *SecretValues) unpinAll(pinned []string) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, value := range pinned {
+		v.unpin(value)
 	}
 }
 

@@ -4,6 +4,7 @@
 package redact_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -303,57 +304,54 @@ func addOthers(v *redact.SecretValues, n int) {
 	}
 }
 
-func TestPin_KeepsItsValuesUntilItIsReleased(t *testing.T) {
-	var v redact.SecretValues
-	release := v.Pin([]byte("the pinned value"), []byte("short"))
-	addOthers(&v, 2000)
-	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"))
-	assert.Equal(t, "is short", v.Redact("is short"), "Pin refuses what Add refuses")
-	release()
-	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"), "it counts as added last")
-	addOthers(&v, 1023)
-	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"), "1024 values stay")
-	v.Add([]byte("one value more"))
-	assert.Equal(t, "is the pinned value", v.Redact("is the pinned value"))
-	release()
-	assert.Equal(t, "is the pinned value", v.Redact("is the pinned value"), "releasing again does nothing")
+// begun returns an attempt that has read values.
+func begun(t *testing.T, v *redact.SecretValues, values ...[]byte) *redact.Attempt {
+	t.Helper()
+	data := map[string][]byte{}
+	for i, value := range values {
+		data[fmt.Sprint(i)] = value
+	}
+	attempt := v.Begin(func(context.Context) (map[string][]byte, error) { return data, nil })
+	_, err := attempt.Read(t.Context())
+	require.NoError(t, err)
+	return attempt
 }
 
-// TestPin_CountsEachCaller: two reconciles may read the same Secret.
-func TestPin_CountsEachCaller(t *testing.T) {
+// TestAttempt_CountsEachCaller: two reconciles may read the same Secret.
+func TestAttempt_CountsEachCaller(t *testing.T) {
 	var v redact.SecretValues
 	value := []byte("the pinned value")
-	first, second := v.Pin(value), v.Pin(value, value)
+	first := begun(t, &v, value, []byte("short"))
+	second := begun(t, &v, value, value)
+	assert.Equal(t, "is short", v.Redact("is short"), "an attempt refuses what Add refuses")
 	v.Add(value)
-	first()
-	first()
+	first.Done()
+	first.Done()
 	addOthers(&v, 2000)
-	assert.Equal(t, redact.Mask, v.Redact(string(value)), "the second caller still holds it")
-	assert.Equal(t, redact.Mask, v.Redact("another value 976"),
-		"a value that is still pinned counts toward no limit")
-	second()
-	for i := range 1024 {
-		v.Add(fmt.Appendf(nil, "a third value %d", i))
-	}
+	assert.Equal(t, redact.Mask, v.Redact(string(value)), "the second attempt still holds it")
+	assert.Equal(t, redact.Mask, v.Redact("another value 976"), "a value of an attempt counts toward no limit")
+	second.Done()
+	addOthers(&v, 1023)
+	assert.Equal(t, redact.Mask, v.Redact(string(value)), "it counts as added last")
+	v.Add([]byte("one value more"))
 	assert.Equal(t, string(value), v.Redact(string(value)))
 }
 
-// TestPin_LeavesTheLimitsToOthers: pinned values push out no other value.
-func TestPin_LeavesTheLimitsToOthers(t *testing.T) {
+// TestAttempt_LeavesTheLimitsToOthers: its values push out no other value.
+func TestAttempt_LeavesTheLimitsToOthers(t *testing.T) {
 	var v redact.SecretValues
 	v.Add([]byte("the oldest value"))
 	big := make([][]byte, 0, 40)
 	for i := range 40 {
 		big = append(big, fmt.Appendf(nil, "%08d%s", i, strings.Repeat("x", 64<<10-8)))
 	}
-	release := v.Pin(big...)
+	attempt := begun(t, &v, big...)
 	assert.Equal(t, redact.Mask, v.Redact("the oldest value"))
 	assert.Equal(t, redact.Mask, v.Redact(string(big[0])))
-	release()
+	attempt.Done()
 	assert.Equal(t, "the oldest value", v.Redact("the oldest value"), "more than 1 MiB was added after it")
-	assert.Equal(t, redact.Mask, v.Redact(string(big[39])))
 	var none *redact.SecretValues
-	none.Pin([]byte("long enough"))()
+	begun(t, none, []byte("long enough")).Done()
 	assert.Equal(t, "long enough", none.Redact("long enough"))
 }
 
