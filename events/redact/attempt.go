@@ -42,7 +42,7 @@ func (v *SecretValues) Begin(read func(ctx context.Context) (map[string][]byte, 
 // the first time, and later returns the same result, also an error.
 func (a *Attempt) Read(ctx context.Context) (map[string][]byte, error) {
 	if a == nil || a.read == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is no Secret
 	}
 	if !a.asked {
 		a.asked = true

@@ -26,7 +26,7 @@ func echoes(s string, views []view, found []span) []span {
 			continue
 		}
 		for _, v := range levels(s[f.from:f.to]) {
-			if len(v.text) < shortestEcho || isOrdinary(v.text) || x.has(v.text) || x.alike(v.text) == mostEchoes {
+			if len(v.text) < shortestEcho || isOrdinary(v.text) || x.isFull(v.text) {
 				continue
 			}
 			x.add(v.text)

@@ -29,11 +29,11 @@ func (x *index) add(text string) {
 	x.mark(h)
 }
 
-// alike returns the number of texts that have the head of text.
-func (x *index) alike(text string) int { return len(x.heads[headOf(text)]) }
-
-// has reports whether text is in the index.
-func (x *index) has(text string) bool { return slices.Contains(x.heads[headOf(text)], text) }
+// isFull reports whether the index has text, or enough texts with its head.
+func (x *index) isFull(text string) bool {
+	alike := x.heads[headOf(text)]
+	return len(alike) == mostEchoes || slices.Contains(alike, text)
+}
 
 // remove undoes one add of text.
 func (x *index) remove(text string) {

@@ -40,10 +40,10 @@ func flagRules() []rule {
 		},
 		{
 			name: "short flag of a client",
-			keywords: "redis- sqlcmd bcp isql tsql mosquitto_ ipmitool zip unzip ldap ssh-keygen " + //nolint:misspell // programs
-				"openssl 7z 7za rar unrar lftp xfreerdp wfreerdp",
+			keywords: "redis- sqlcmd bcp isql tsql ipmitool zip unzip ldap ssh-keygen openssl 7z 7za " +
+				"rar unrar lftp xfreerdp wfreerdp mosquitto_", //nolint:misspell // a program
 			find: `(?:redis-(?:cli|benchmark){options} (?:-a *|--pass +)` +
-				`|(?:sqlcmd|bcp|isql|tsql|mosquitto_\w+|ipmitool|zip|unzip){options} -P *` + //nolint:misspell // programs
+				`|(?:sqlcmd|bcp|[it]sql|mosqui\w+|ipmitool|zip|unzip){options} -P *` +
 				`|ldap[a-z]+{options} -w *` +
 				`|ldappasswd{options} -[as] +` +
 				`|ssh-keygen{options} -[NP] +` +
@@ -57,17 +57,18 @@ func flagRules() []rule {
 		},
 		{
 			name: "argument of a command",
-			keywords: "mc rabbitmqctl mosquitto_passwd htpasswd net etcdctl connect nmcli rclone mysqladmin " +
-				"sonar.login",
+			keywords: "mc rabbitmqctl htpasswd net etcdctl connect nmcli rclone mysqladmin sonar.login " +
+				"mosquitto_passwd", //nolint:misspell // a program
 			find: `(?:mc(?: +-\S+)* +(?:(?:alias set|config host add) +\S+ +\S*[^\s:]|admin user add +\S+)` +
 				` +\S*[^\s:] +` +
 				`|rabbitmqctl{options} (?:add_user|change_password|authenticate_user) +[^\s-]\S* +` +
-				`|mosquitto_passwd +(?:-\w+ +)*-b +\S+ +[^\s-]\S* +` +
+				`|mosqui\w+passwd +(?:-\w+ +)*-b +\S+ +[^\s-]\S* +` +
 				`|htpasswd +(?:-\w*b\w*n\w* +|-\w*n\w*b\w* +|-[a-mo-zA-Z]*b[a-mo-zA-Z]* +\S+ +)\S+ +` +
 				`|net use(?: +\S:)? +\\+\S+ +|net user +[^\s/]+ +` +
 				`|etcdctl{options} user (?:add|passwd) +["']?[\w.-]+:` +
 				`|connect to \S+ user \S+ using +` +
-				`|nmcli{options} (?:password|\S*psk) +|rclone{options} pass +|mysqladmin{options} password +` +
+				`|nmcli{options} (?:password|\S*psk) +` +
+				`|rclone{options} pass +|mysqladmin{options} password +` +
 				`|[\w-]*sonar\.login=){argument}`,
 			keep:     `{harmless}|[-/*].*`,
 			leak:     `mc alias set store https://minio:9000 admin <<{a:16}>>: exit status 1`,
@@ -84,7 +85,8 @@ func flagRules() []rule {
 		{
 			name:     "user and password of Oracle",
 			keywords: "sqlplus sqlldr expdp impdp rman",
-			find:     `{keyword}{options} +(?:userid=)?["']?[\w.$#-]+/(?:'([^']+)'|([^\s"'@/]+))(?:[@"'\s]|$)`,
+			find: `{keyword}{options} +(?:userid=)?["']?[\w.$#-]+/` +
+				`(?:'([^']+)'|([^\s"'@/]+))(?:[@"'\s]|$)`,
 			leak:     `sqlplus -S app/<<{a:12}>>@db.example.com:1521/ORCL: ORA-12154`,
 			harmless: `sqlplus /nolog @scripts/init.sql: exit status 1`,
 		},
@@ -101,7 +103,7 @@ func flagRules() []rule {
 			name:     "text for the standard input of a command",
 			keywords: "echo printf",
 			find: `{keyword}(?: -\w+)* +(?:["']([^"'|]+)["']|([^\s"'|]+)) *\| *[^|;\n]*?` +
-				`(?:-stdin|--stdin|--with-token|sudo +-S|base64 (?:-d|-D|--decode)|secret create|secrets? set)`,
+				`(?:-stdin|--with-token|sudo +-S|base64 (?:-d|-D|--decode)|secret create|secrets? set)`,
 			keep:     `{harmless}|\$.*`,
 			leak:     `echo <<{a:20}>> | docker login -u ci --password-stdin ghcr.io`,
 			harmless: `echo "$TOKEN" | docker login --password-stdin; echo done | tee log`,

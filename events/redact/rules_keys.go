@@ -217,7 +217,7 @@ func keyRules() []rule {
 			keywords: "env[",
 			find:     `env\[\d+\]\.value: Invalid value: {quoted}`,
 			keep:     `{harmless}|[a-z]{1,8}|\d*|[\w+]+://[^@]*`,
-			leak:     `spec.containers[0].env[1].value: Invalid value: "<<Clove-Oil-9>>": may not be specified`,
+			leak:     `spec.containers[0].env[1].value: Invalid value: "<<Clove-Oil-9>>": may not be set`,
 			harmless: `spec.containers[0].env[1].value: Invalid value: "true": must be a string`,
 		},
 		{

@@ -220,7 +220,7 @@ func formsOf(value string) []string {
 	forms = append(
 		forms,
 		hex.EncodeToString([]byte(value)),
-		strings.Trim(fmt.Sprint([]byte(value)), "[]"),
+		strings.Trim(fmt.Sprintf("%d", []byte(value)), "[]"),
 		strings.Trim(fmt.Sprintf("%#v", []byte(value)), "[]byte{}"),
 	)
 	forms = slices.DeleteFunc(forms, func(f string) bool {
