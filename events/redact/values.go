@@ -20,8 +20,8 @@ const (
 )
 
 // SecretValues masks exact values, such as those a controller reads from
-// Secrets. It keeps the 1024 values that were added last in memory, and those of
-// each [Attempt] that is not done. [SecretValues.Redact] masks each of them
+// Secrets. It keeps the 1024 values that were added last in memory, and those
+// of each [Attempt] that is not done. [SecretValues.Redact] masks each of them
 //
 //   - in plain text, also in a block of YAML
 //   - with the escapes of URLs, JSON, Go and HTML, also if the escaped text is
@@ -73,9 +73,9 @@ func (v *SecretValues) Add(values ...[]byte) int {
 	return taken
 }
 
-// pinAll registers values like Add, and keeps them until unpinAll, also if other
-// values are added. It returns those that it accepted. They do not count toward
-// the limits of Add.
+// pinAll registers values like Add, and keeps them until unpinAll, also if
+// other values are added. It returns those that it accepted. They do not count
+// toward the limits of Add.
 func (v *SecretValues) pinAll(values [][]byte) []string {
 	if v == nil {
 		return nil
