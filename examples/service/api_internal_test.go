@@ -21,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -112,7 +113,6 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 			return a.refuse(r, code, map[int]string{403: "Forbidden", 422: "Invalid"}[code], message), nil
 		}
 	}
-	stored, found := a.objects[call.path]
 	switch call.verb {
 	case "watch":
 		if r.URL.Query().Get("sendInitialEvents") != "" {
@@ -126,18 +126,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return answer(r, http.StatusOK, list), nil
 	case "create":
-		var created object
-		err := json.Unmarshal(body, &created)
-		if err != nil {
-			return nil, err
-		}
-		call.path += (&unstructured.Unstructured{Object: created}).GetName()
-		if a.objects[call.path] != nil {
-			return a.refuse(r, http.StatusConflict, "AlreadyExists", call.path), nil
-		}
-		a.store(call, created)
-		return a.warn(answer(r, http.StatusCreated, created)), nil
+		return a.create(r, call, body)
 	}
+	stored, found := a.objects[call.path]
 	if !found {
 		return a.refuse(r, http.StatusNotFound, "NotFound", "no "+call.path), nil
 	}
@@ -153,6 +144,24 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a.store(call, changed)
 	return answer(r, http.StatusOK, changed), nil
+}
+
+func (a *api) create(r *http.Request, call request, body []byte) (*http.Response, error) {
+	var created object
+	err := json.Unmarshal(body, &created)
+	if err != nil {
+		return nil, err
+	}
+	call.path += (&unstructured.Unstructured{Object: created}).GetName()
+	if a.objects[call.path] != nil {
+		return a.refuse(r, http.StatusConflict, "AlreadyExists", call.path), nil
+	}
+	a.store(call, created)
+	out := answer(r, http.StatusCreated, created)
+	for _, header := range a.warnings {
+		out.Header.Add("Warning", header)
+	}
+	return out, nil
 }
 
 // list returns the objects of a resource.
@@ -174,6 +183,21 @@ func (a *api) may(call request) bool {
 			slices.Contains(rule.Resources, resource) &&
 			(rule.ResourceNames == nil || slices.Contains(rule.ResourceNames, call.name))
 	})
+}
+
+// unused returns the rights of the role that no request has used.
+func (a *api) unused() (rights []string) {
+	for _, rule := range a.allowed {
+		for _, verb := range rule.Verbs {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					rights = append(rights, verb+" "+group+"/"+resource)
+				}
+			}
+		}
+	}
+	slices.Sort(rights)
+	return slices.DeleteFunc(rights, func(right string) bool { return a.used[right] })
 }
 
 // change returns an object after a PUT, a merge patch or a JSON patch.
@@ -229,8 +253,8 @@ func (a *api) store(call request, o object) {
 	u := &unstructured.Unstructured{Object: o}
 	if u.GetUID() == "" {
 		kind = "ADDED"
-		unstructured.SetNestedField(o, fmt.Sprintf("uid-%d", a.version), "metadata", "uid")
-		unstructured.SetNestedField(o, int64(1), "metadata", "generation")
+		u.SetUID(types.UID(fmt.Sprintf("uid-%d", a.version)))
+		u.SetGeneration(1)
 	}
 	u.SetResourceVersion(strconv.Itoa(a.version))
 	a.objects[call.path] = o
@@ -290,13 +314,6 @@ func (a *api) refuse(r *http.Request, code int, reason, message string) *http.Re
 		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": code,
 		"details": object{"group": call.group, "kind": call.resource, "name": call.name},
 	})
-}
-
-func (a *api) warn(out *http.Response) *http.Response {
-	for _, header := range a.warnings {
-		out.Header.Add("Warning", header)
-	}
-	return out
 }
 
 func answer(r *http.Request, code int, body object) *http.Response {

@@ -61,7 +61,8 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	c.queue = kube.NewQueue[cache.ObjectName](c.metrics, nil)
 	parameters := runtime.NewParameterCodec(scheme)
 	c.reports = func(namespace string) *gentype.Client[*Report] {
-		return gentype.NewClient("reports", client, parameters, namespace, func() *Report { return new(Report) })
+		newReport := func() *Report { return new(Report) }
+		return gentype.NewClient("reports", client, parameters, namespace, newReport)
 	}
 	c.writer = status.ForResource(c.reports)
 	c.writer.Owned = []string{"Ready"}

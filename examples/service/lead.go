@@ -29,7 +29,8 @@ const lease = "reports"
 // The lease is not released at the end: client-go would release it while work
 // still runs. The next replica leads 15 seconds later.
 func lead(
-	ctx context.Context, config *rest.Config, namespace string, m *metrics.Metrics, work func(context.Context),
+	ctx context.Context, config *rest.Config, namespace string, m *metrics.Metrics,
+	work func(context.Context),
 ) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = 5 * time.Second                // a renewal that hangs is tried again before the deadline
@@ -63,7 +64,7 @@ func lead(
 	select {
 	case <-ctx.Done():
 	case ctxOfLease := <-leading: // ends with ctx, or when the lease is lost
-		work(ctxOfLease)
+		work(ctxOfLease) //nolint:contextcheck // client-go has made it from ctx
 	}
 	electing.Wait()
 	if ctx.Err() == nil {

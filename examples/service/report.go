@@ -25,10 +25,10 @@ var groupVersion = schema.GroupVersion{Group: "service.example.com", Version: "v
 // Report is a report that the service makes with a Job.
 type Report struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 
 	Spec   ReportSpec   `json:"spec"`
-	Status ReportStatus `json:"status,omitempty"`
+	Status ReportStatus `json:"status"`
 }
 
 // ReportSpec is what the Job runs.
@@ -60,7 +60,7 @@ const (
 // ReportList is a list of Reports.
 type ReportList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata"`
 
 	Items []Report `json:"items"`
 }
@@ -68,9 +68,10 @@ type ReportList struct {
 // DeepCopy copies a Report. controller-gen would generate it.
 func (r *Report) DeepCopy() *Report {
 	out := *r
-	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.ObjectMeta = *r.ObjectMeta.DeepCopy()
 	out.Spec.Command = append([]string(nil), r.Spec.Command...)
-	r.Status.Stamp.DeepCopyInto(&out.Status.Stamp)
+	stamp := r.Status.Stamp
+	out.Status.Stamp = *stamp.DeepCopy()
 	out.Status.Job = r.Status.Job.DeepCopy()
 	out.Status.Conditions = append([]metav1.Condition(nil), r.Status.Conditions...)
 	return &out
@@ -82,7 +83,8 @@ func (r *Report) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 // DeepCopyObject makes a ReportList a runtime.Object.
 func (l *ReportList) DeepCopyObject() runtime.Object {
 	out := *l
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	meta := l.ListMeta
+	out.ListMeta = *meta.DeepCopy()
 	out.Items = nil
 	for i := range l.Items {
 		out.Items = append(out.Items, *l.Items[i].DeepCopy())

@@ -223,6 +223,6 @@ func (a *api) setFault(fault func(request) (int, string)) {
 // TestMain drops client-go's pause after an error. It compares the clock of a
 // synctest bubble with the real one.
 func TestMain(m *testing.M) {
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // it has no other option
 	os.Exit(m.Run())
 }
