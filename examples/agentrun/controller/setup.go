@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/proompteng/controllerkit/events"
@@ -71,7 +72,7 @@ type Options struct {
 // Events: call recorder.RunWith(ctx, mgr.Start). It asks the API server for the
 // kinds that it serves.
 func NewManager(
-	ctx context.Context, config *rest.Config, manager ctrl.Options, o Options,
+	ctx context.Context, config *rest.Config, options ctrl.Options, o Options,
 ) (ctrl.Manager, *events.Recorder, error) {
 	secrets := new(redact.SecretValues)
 	server := new(expire.ServerTime)
@@ -80,13 +81,13 @@ func NewManager(
 	config.WarningHandlerWithContext = warnings{secrets}
 	config.Wrap(server.Wrap)
 	config.Wrap(kube.Transport(o.Metrics)) // +metrics/kube
-	manager.Scheme = runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(manager.Scheme), v1alpha1.AddToScheme(manager.Scheme))
+	options.Scheme = runtime.NewScheme()
+	err := errors.Join(clientgoscheme.AddToScheme(options.Scheme), v1alpha1.AddToScheme(options.Scheme))
 	if err != nil {
 		return nil, nil, err
 	}
-	manager.Cache = o.cache()
-	mgr, err := ctrl.NewManager(config, manager)
+	options.Cache = o.cache()
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,9 +131,15 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err1 := agentRuns.AddEventHandler(expired)
-	_, err2 := agentRuns.AddEventHandler(running(runs))
-	err = errors.Join(err1, err2, mgr.Add(expired))
+	_, err = agentRuns.AddEventHandler(expired)
+	if err != nil {
+		return nil, nil, err
+	}
+	countRunning := func(context.Context) error { // by the leader: a standby has the same cache
+		_, err := agentRuns.AddEventHandler(running(runs))
+		return err
+	}
+	err = errors.Join(mgr.Add(expired), mgr.Add(manager.RunnableFunc(countRunning)))
 	if err != nil {
 		return nil, nil, err
 	}
