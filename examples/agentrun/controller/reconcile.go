@@ -121,9 +121,11 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		return conflictDelay, nil
 	}
 	if unwritten != nil {
-		err = errors.Join(notWritten(secret.Error(ctx, unwritten)), err)
-		r.events.Failure(before, err) // +events
-		return 0, err
+		unwritten = notWritten(secret.Error(ctx, unwritten))
+		if ctx.Err() == nil { // the controller does not stop
+			r.events.Failure(before, unwritten) // of nothing that is not recorded +events
+		}
+		return 0, errors.Join(unwritten, err)
 	}
 	switch {
 	case before.Status.Phase.Terminal():

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,31 @@ func TestReconcile_BelievesNoRefusedStatus(t *testing.T) {
 		g.must(t, run)
 		assert.Equal(t, v1alpha1.Succeeded, run.Status.Phase)
 	})
+}
+
+// TestReconcile_ReportsNothingThatIsNotRecorded: the next attempt would report
+// it again.
+func TestReconcile_ReportsNothingThatIsNotRecorded(t *testing.T) {
+	for name, stops := range map[string]bool{"NoAnswer": false, "TheControllerStops": true} {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("nightly")
+			run.Spec.Parameters = map[string]string{"prompt": "hello"}
+			g := newRig(t, run)
+			g.refuse = apierrors.NewTimeoutError("etcd", 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			want := []string{events.Timeout}
+			if stops {
+				cancel()
+				want = nil
+			}
+			_, err := g.Reconcile(ctx, requestOf(run))
+			require.ErrorContains(t, err, "etcd")
+			assert.ElementsMatch(t, want, g.recorder.Reasons())
+			g.must(t, run)
+			assert.Equal(t, append(want, events.InvalidSpec), g.recorder.Reasons())
+		})
+	}
 }
 
 func TestReconcile_WaitsALittleAfterAConflict(t *testing.T) {

@@ -95,71 +95,90 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	measured := o.Metrics.Controller("agentrun") // +metrics
-	measured.SetWorkers(workers)                 // +metrics
-	runs := measured.Runs()
-	runs.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
+	r, err := newReconciler(ctx, mgr, clients, secrets, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	recorder, err := newRecorder(mgr, clients, r, o.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.events = recorder
+	err = r.followRuns(ctx, mgr, server, o)
+	if err != nil {
+		return nil, nil, err
+	}
 	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", o.Retention.Jobs.Warnings(nil))...)
-
-	o.Events.Scheme = mgr.GetScheme() // +events
-	o.Events.Redact = secrets.Redact
-	o.Events.OnResult = measured.Events() // +events
-	o.Events.DrainTimeout = DrainTimeout
-	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events) // +events
-	recorder, err := events.New(sink, name, o.Events)                          // +events
-	if err != nil {
-		return nil, nil, err
-	}
-
-	jobs, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job)) // +jobgc
-	if err != nil {
-		return nil, nil, err
-	}
-	keep := jobgc.Options{Retention: o.Retention.Jobs, DeleteCancelled: true}                   // +jobgc
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobs, keep) // +jobgc
-	if err != nil {
-		return nil, nil, err
-	}
-
-	agentRuns, err := mgr.GetCache().GetInformer(ctx, new(v1alpha1.AgentRun))
-	if err != nil {
-		return nil, nil, err
-	}
-	all := list(mgr.GetCache())
-	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second} // a search sends no request
-	expired, err := expire.ForClient(mgr.GetClient(), deleteOptions, all, finished, server, retention)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = agentRuns.AddEventHandler(expired)
-	if err != nil {
-		return nil, nil, err
-	}
-	countRunning := func(context.Context) error { // by the leader: a standby has the same cache
-		_, err := agentRuns.AddEventHandler(running(runs))
-		return err
-	}
-	err = errors.Join(mgr.Add(expired), mgr.Add(manager.RunnableFunc(countRunning)))
-	if err != nil {
-		return nil, nil, err
-	}
-	showAge(o.Metrics, "jobs", jobs)
-	showAge(o.Metrics, "agentruns", agentRuns)
-	o.Metrics.ObserveConditions("AgentRun", conditions(all))
-
-	writer := status.ForClient(mgr.GetClient()) // +status
-	writer.Owned = conditionTypes               // +status
-	writer.Heartbeat = heartbeat                // +status
-	writer.OnCommit = measured.StatusWrites()   // +status
-	r := &Reconciler{
-		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
-		writer: writer, events: recorder, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
-	}
 	return mgr, recorder, ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(new(batchv1.Job)).
 		WithOptions(r.options()).
 		Complete(r)
+}
+
+// newReconciler returns a Reconciler without a recorder.
+func newReconciler(
+	ctx context.Context, mgr ctrl.Manager, clients kubernetes.Interface, secrets *redact.SecretValues, o Options,
+) (*Reconciler, error) {
+	measured := o.Metrics.Controller("agentrun") // +metrics
+	measured.SetWorkers(workers)                 // +metrics
+	runs := measured.Runs()
+	runs.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
+
+	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job)) // +jobgc
+	if err != nil {
+		return nil, err
+	}
+	showAge(o.Metrics, "jobs", informer)
+	keep := jobgc.Options{Retention: o.Retention.Jobs, DeleteCancelled: true}                       // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, keep) // +jobgc
+	if err != nil {
+		return nil, err
+	}
+
+	writer := status.ForClient(mgr.GetClient()) // +status
+	writer.Owned = conditionTypes               // +status
+	writer.Heartbeat = heartbeat                // +status
+	writer.OnCommit = measured.StatusWrites()   // +status
+	return &Reconciler{
+		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
+		writer: writer, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
+	}, nil
+}
+
+// newRecorder returns the recorder of the controller's Events.
+func newRecorder(
+	mgr ctrl.Manager, clients kubernetes.Interface, r *Reconciler, o events.Options,
+) (*events.Recorder, error) {
+	o.Scheme = mgr.GetScheme() // +events
+	o.Redact = r.secrets.Redact
+	o.OnResult = r.measured.Events() // +events
+	o.DrainTimeout = DrainTimeout
+	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events) // +events
+	return events.New(sink, name, o)                                           // +events
+}
+
+// followRuns has the cached runs counted, and deleted when their retention is
+// over.
+func (r *Reconciler) followRuns(ctx context.Context, mgr ctrl.Manager, server *expire.ServerTime, o Options) error {
+	informer, err := mgr.GetCache().GetInformer(ctx, new(v1alpha1.AgentRun))
+	if err != nil {
+		return err
+	}
+	showAge(o.Metrics, "agentruns", informer)
+	all := list(mgr.GetCache())
+	o.Metrics.ObserveConditions("AgentRun", conditions(all))
+	countRunning := func(context.Context) error { // by the leader: a standby has the same cache
+		_, err := informer.AddEventHandler(running(r.runs))
+		return err
+	}
+	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second} // a search sends no request
+	expired, err := expire.ForClient(mgr.GetClient(), deleteOptions, all, finished, server, retention)
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(expired)
+	return errors.Join(err, mgr.Add(expired), mgr.Add(manager.RunnableFunc(countRunning)))
 }
 
 // options are the controller's workers, and a queue that is measured.
