@@ -83,6 +83,8 @@ type ControlPlane struct {
 	kubelet   sync.WaitGroup
 	cancel    context.CancelFunc // ends the goroutines of this process
 	stop      func() error
+
+	installing sync.Mutex // InstallCRDs
 }
 
 // Start builds missing programs, starts everything in a temporary directory,

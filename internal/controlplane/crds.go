@@ -16,10 +16,12 @@ import (
 
 // InstallCRDs applies the CustomResourceDefinitions of files or directories and
 // returns once objects of their kinds can be created and are garbage-collected.
-// It may be called again with changed ones. It restarts the controller manager,
-// which would otherwise take up to 40 seconds to follow the owner references of
-// a new kind.
+// It may be called again with changed ones, and concurrently. It restarts the
+// controller manager, which would otherwise take up to 40 seconds to follow the
+// owner references of a new kind.
 func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error {
+	cp.installing.Lock()
+	defer cp.installing.Unlock()
 	for _, path := range paths {
 		if err := cp.runKubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", path); err != nil {
 			return err
