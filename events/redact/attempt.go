@@ -73,8 +73,8 @@ func (a *Attempt) Text(ctx context.Context, text string) string {
 	return Note(values.Redact(text), values.Redact)
 }
 
-// Error returns an error whose text is that of Text, and which wraps err, so
-// that errors.Is and errors.As find its kind. Do not print what it wraps. It
+// Error returns an error with the text that Text makes. It wraps err, so that
+// errors.Is and errors.As find its kind. Do not print what it wraps. It
 // returns nil for nil.
 func (a *Attempt) Error(ctx context.Context, err error) error {
 	if err == nil {

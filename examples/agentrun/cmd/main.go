@@ -103,8 +103,8 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 	return start(ctx)
 }
 
-// newManager returns the manager, and what runs it with all that it records.
-// With --reconcile=false it has no controller.
+// newManager returns the manager and a function that runs it, and writes its
+// Events. With --reconcile=false the manager has no controller.
 func (f flags) newManager(
 	ctx context.Context, lookup func(string) (string, bool), t *telemetry, m *metrics.Metrics,
 ) (mgr ctrl.Manager, start func(context.Context) error, err error) {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestServe_ASecondManagerHasItsOwnMetrics: the metrics of a manager are in no
-// global registry, which would refuse those of the next one with "duplicate
+// global registry. It would refuse the metrics of the next one with "duplicate
 // metrics collector registration attempted". Both managers end because the API
 // server serves no kind.
 func TestServe_ASecondManagerHasItsOwnMetrics(t *testing.T) {

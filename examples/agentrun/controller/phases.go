@@ -88,8 +88,8 @@ func fail(run *v1alpha1.AgentRun, reason, format string, args ...any) error {
 	return &failure{reason, text}
 }
 
-// set sets the phase of a run and its conditions. The phase Failed is bad, and
-// so is a run that waits for a fix.
+// set sets the phase of a run and its conditions. A failed run is bad, and a run
+// that waits for a fix.
 func set(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string) {
 	run.Status.Phase = phase
 	run.Status.Reason = reason
@@ -171,7 +171,7 @@ func (r refused) Reason() string { return reasonStatusRefused }
 func (r refused) Terminal() bool { return false }
 func (r refused) Unwrap() error  { return r.error }
 
-// notWritten says so of an error of a status write.
+// notWritten returns an error of a status write with the right reason.
 func notWritten(err error) error {
 	if apierrors.IsInvalid(err) {
 		return refused{err}

@@ -148,8 +148,8 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 
 // follow takes the Job of a run as far as it can go now, and returns its state.
 // What the cache says of a run for ten minutes is checked with the API server:
-// a watch may lose an event, and updatedAt must not certify a state that nobody
-// has looked at.
+// a watch may lose an event, and updatedAt must not certify a state that the
+// controller has not looked at.
 func (r *Reconciler) follow(
 	ctx context.Context, run *v1alpha1.AgentRun, secret *redact.Attempt,
 ) (jobgc.Observation, error) {
