@@ -113,6 +113,7 @@ args:
   {{- end }}
   - --leader-elect={{ .root.Values.controllers.leaderElection.enabled }}
   - --leader-elect-lease-name={{ include "agentrun.componentName" . }}
+  - --leader-elect-lease-namespace={{ .root.Release.Namespace }}
   {{- else }}
   - --reconcile=false
   {{- end }}
