@@ -43,11 +43,13 @@ type flags struct {
 
 func main() {
 	var f flags
-	flag.StringVar(&f.namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
+	flag.StringVar(&f.namespaces, "namespaces", "",
+		"comma-separated `list` of namespaces to work in; empty means all")
 	flag.StringVar(&f.selector, "selector", "", "label `selector` of the runs to work on; empty means all. "+
 		"Each shard needs its own lease")
 	flag.BoolVar(&f.reconcile, "reconcile", true, "false only serves the endpoint and asks no cluster")
-	flag.StringVar(&f.address, "metrics-bind-address", ":8080", "`address` that serves /metrics, /healthz and /readyz")
+	flag.StringVar(&f.address, "metrics-bind-address", ":8080",
+		"`address` that serves /metrics, /healthz and /readyz")
 	flag.StringVar(&f.certDir, "metrics-cert-dir", "",
 		"`folder` with tls.crt and tls.key for that address; empty means plain HTTP")
 	flag.BoolVar(&f.manager.LeaderElection, "leader-elect", false, "let one replica at a time reconcile")
@@ -81,7 +83,7 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 	if err != nil {
 		return err
 	}
-	defer t.shutdown()
+	defer t.shutdown(ctx)
 	m, err := metrics.New(t.endpoint, metrics.Options{}) // +manager
 	if err != nil {
 		return err
@@ -105,6 +107,8 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 
 // newManager returns the manager and a function that runs it, and writes its
 // Events. With --reconcile=false the manager has no controller.
+//
+//nolint:ireturn // a manager has no concrete type
 func (f flags) newManager(
 	ctx context.Context, lookup func(string) (string, bool), t *telemetry, m *metrics.Metrics,
 ) (mgr ctrl.Manager, start func(context.Context) error, err error) {

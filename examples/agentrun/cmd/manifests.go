@@ -30,7 +30,8 @@ func manifests(lookup func(string) (string, bool), stdout io.Writer, files ...st
 		var err error
 		canary, err = strconv.ParseBool(value)
 		if err != nil {
-			return fmt.Errorf("JANGAR_PROGRESSIVE_DELIVERY_ENABLED: %q is not accepted; want true or false", value)
+			const text = "JANGAR_PROGRESSIVE_DELIVERY_ENABLED: %q is not accepted; want true or false"
+			return fmt.Errorf(text, value)
 		}
 	}
 	text, err := os.ReadFile(files[0])

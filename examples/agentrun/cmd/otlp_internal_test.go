@@ -67,6 +67,6 @@ func TestTheLastCountsAreSent(t *testing.T) {
 	m, err := metrics.New(telemetry.endpoint, metrics.Options{})
 	require.NoError(t, err)
 	m.Controller("agentrun").Events()
-	telemetry.shutdown()
+	telemetry.shutdown(t.Context())
 	assert.Contains(t, sent.String(), "controller.events")
 }

@@ -33,7 +33,9 @@ func (f flags) addServer(ctx context.Context, mgr ctrl.Manager, metrics http.Han
 		return fmt.Errorf("--metrics-bind-address: %w", err)
 	}
 	if f.certDir != "" {
-		certs, err := certwatcher.New(filepath.Join(f.certDir, "tls.crt"), filepath.Join(f.certDir, "tls.key"))
+		certFile := filepath.Join(f.certDir, "tls.crt")
+		keyFile := filepath.Join(f.certDir, "tls.key")
+		certs, err := certwatcher.New(certFile, keyFile)
 		if err != nil {
 			return fmt.Errorf("--metrics-cert-dir: %w", err)
 		}

@@ -77,8 +77,8 @@ func newTelemetry(ctx context.Context, lookup func(string) (string, bool)) (*tel
 
 // shutdown sends the remaining spans and metrics. A collector that hangs must
 // not delay the end of the process.
-func (t *telemetry) shutdown() {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+func (t *telemetry) shutdown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	err := t.endpoint.Shutdown(ctx)
 	if t.spans != nil {

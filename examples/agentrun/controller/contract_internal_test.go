@@ -39,7 +39,7 @@ func TestAgentRun_KeepsTheStatusContract(t *testing.T) {
 		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
 			patch := client.RawPatch(types.MergePatchType, data)
 			if subresource == "" {
-				return r.Client.Patch(ctx, o, patch)
+				return r.Patch(ctx, o, patch)
 			}
 			return r.SubResource(subresource).Patch(ctx, o, patch)
 		},

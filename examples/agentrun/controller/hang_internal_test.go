@@ -86,23 +86,33 @@ func TestAHealthyRunEndsWhileOthersHang(t *testing.T) {
 			queue.Add(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 		}
 		for _, o := range objects[100:] {
-			run := o.(*v1alpha1.AgentRun)
-			began := time.Now()
-			queue.Add(requestOf(run))
-			for g.job(t, run) == nil {
-				time.Sleep(100 * time.Millisecond)
-			}
-			g.change(t, run, ends(batchv1.JobComplete, ""))
-			queue.Add(requestOf(run)) // the watch sees it
-			for run.Status.Phase != v1alpha1.Succeeded {
-				time.Sleep(100 * time.Millisecond)
-				require.NoError(t, g.Get(ctx, client.ObjectKeyFromObject(run), run))
-				require.Less(t, time.Since(began), 10*time.Minute)
-			}
-			assert.LessOrEqual(t, time.Since(began), 30*time.Second, run.Name)
+			run, ok := o.(*v1alpha1.AgentRun)
+			require.True(t, ok)
+			assert.LessOrEqual(t, g.playHealthy(t, queue, run), 30*time.Second, run.Name)
 			time.Sleep(33 * time.Second)
 		}
 		stop()
 		require.NoError(t, <-ended)
 	})
+}
+
+// playHealthy queues a run whose Job ends as soon as it exists, and returns how
+// long the run takes to its end.
+func (g *rig) playHealthy(
+	t *testing.T, queue workqueue.TypedRateLimitingInterface[ctrl.Request], run *v1alpha1.AgentRun,
+) time.Duration {
+	t.Helper()
+	began := time.Now()
+	queue.Add(requestOf(run))
+	for g.job(t, run) == nil {
+		time.Sleep(100 * time.Millisecond)
+	}
+	g.change(t, run, ends(batchv1.JobComplete, ""))
+	queue.Add(requestOf(run)) // the watch sees it
+	for run.Status.Phase != v1alpha1.Succeeded {
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, g.Get(t.Context(), client.ObjectKeyFromObject(run), run))
+		require.Less(t, time.Since(began), 10*time.Minute)
+	}
+	return time.Since(began)
 }

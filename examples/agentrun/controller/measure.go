@@ -60,10 +60,10 @@ func isRunning(obj any) int {
 }
 
 // list returns a function that returns all cached runs.
-func list(cached client.Reader) func() []any {
+func list(ctx context.Context, cached client.Reader) func() []any {
 	return func() (all []any) {
 		var list v1alpha1.AgentRunList
-		err := cached.List(context.Background(), &list, client.UnsafeDisableDeepCopy) // it makes no request
+		err := cached.List(ctx, &list, client.UnsafeDisableDeepCopy) // it makes no request
 		if err != nil {
 			return nil // the cache is not filled yet
 		}
@@ -80,7 +80,11 @@ func conditions(list func() []any) func(context.Context) iter.Seq2[metrics.Condi
 	return func(context.Context) iter.Seq2[metrics.Condition, int64] {
 		counts := map[metrics.Condition]int64{}
 		for _, obj := range list() {
-			for _, condition := range obj.(*v1alpha1.AgentRun).Status.Conditions {
+			run, ok := obj.(*v1alpha1.AgentRun)
+			if !ok {
+				continue
+			}
+			for _, condition := range run.Status.Conditions {
 				counts[metrics.Condition{Type: condition.Type, Status: string(condition.Status)}]++
 			}
 		}

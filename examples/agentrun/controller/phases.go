@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
@@ -88,8 +87,8 @@ func fail(run *v1alpha1.AgentRun, reason, format string, args ...any) error {
 	return &failure{reason, text}
 }
 
-// set sets the phase of a run and its conditions. A failed run is bad, and a run
-// that waits for a fix.
+// set sets the phase of a run and its conditions. A failed run is bad, and a
+// run that waits for a fix.
 func set(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string) {
 	run.Status.Phase = phase
 	run.Status.Reason = reason
@@ -170,14 +169,6 @@ type refused struct{ error }
 func (r refused) Reason() string { return reasonStatusRefused }
 func (r refused) Terminal() bool { return false }
 func (r refused) Unwrap() error  { return r.error }
-
-// notWritten returns an error of a status write with the right reason.
-func notWritten(err error) error {
-	if apierrors.IsInvalid(err) {
-		return refused{err}
-	}
-	return err
-}
 
 // reasonOf returns the reason of an error, as package events records it.
 func reasonOf(err error) string {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
@@ -35,6 +36,9 @@ const (
 	// stepTimeout is how long the requests about a Job may take, so that runs
 	// whose webhook hangs do not keep the workers.
 	stepTimeout = 15 * time.Second
+	// writeTimeout is how long the write of a status may take. It is less than
+	// the time that a manager has for its stop.
+	writeTimeout = 10 * time.Second
 	// hangDelay is when a creation that got no answer is tried again.
 	hangDelay = 30 * time.Second
 	// conflictDelay is when a run that another writer has changed is read
@@ -65,13 +69,14 @@ type Reconciler struct {
 
 // Reconcile makes an attempt at one run, and measures it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var result metrics.Result                                                                        // +metrics
-	ctx, measured := r.measured.BeginSpan(ctx, r.tracer, "reconcile AgentRun", trace.WithAttributes( // +metrics
+	named := trace.WithAttributes(
 		attribute.String("k8s.namespace.name", req.Namespace),
 		attribute.String("agentrun.name", req.Name),
 		attribute.String("reconcileID", string(controller.ReconcileIDFromContext(ctx))), // as in the log
-	))
-	defer measured.End(ctx, &result) // +metrics
+	)
+	var result metrics.Result                                                         // +metrics
+	ctx, measured := r.measured.BeginSpan(ctx, r.tracer, "reconcile AgentRun", named) // +metrics
+	defer measured.End(ctx, &result)                                                  // +metrics
 
 	after, err := r.advance(ctx, req.NamespacedName)
 	result = metrics.Classify(err, after, events.IsTerminal) // +metrics
@@ -114,24 +119,21 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	if err == nil && wait > 0 {
 		return wait, nil
 	}
-	did, unwritten := r.writer.Commit(ctx, before, run, status.Facts{ // +status
-		Progress: run.Status.Phase.Progress(), StartedAt: found.StartedAt, FinishedAt: found.FinishedAt, // +status
-	})
-	if reasonOf(unwritten) == events.Conflict {
-		return conflictDelay, nil
+	if ctx.Err() != nil {
+		return 0, ctx.Err() // the controller stops, and err may be of that
 	}
-	if unwritten != nil {
-		unwritten = notWritten(secret.Error(ctx, unwritten))
-		if ctx.Err() == nil { // the controller does not stop
-			r.events.Failure(before, unwritten) // of nothing that is not recorded +events
-		}
-		return 0, errors.Join(unwritten, err)
-	}
+	written, unwritten := r.record(ctx, before, run, found)
 	switch {
+	case reasonOf(unwritten) == events.Conflict:
+		return conflictDelay, nil
+	case unwritten != nil:
+		unwritten = secret.Error(ctx, unwritten)
+		r.events.Failure(before, unwritten) // +events
+		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
 		return found.After, err
 	case run.Status.Phase.Terminal():
-		if did == status.Written || did == status.Merged { // otherwise another replica has reported it
+		if written { // otherwise another replica has reported it
 			r.reportEnd(ctx, run, failed)
 		}
 		return releaseDelay, nil
@@ -163,6 +165,24 @@ func (r *Reconciler) follow(
 	found, err = jobgc.Inspect(ctx, r.jobsIn(ref.Namespace), *ref) // +jobgc
 	run.Status.JobRef.Outcome = found.Outcome
 	return found, err
+}
+
+// record writes the status of a run, if it changed. A stop of the controller
+// waits for the answer, so that an end that is recorded has its Event. A status
+// that the API server refuses is not the fault of the user's spec.
+func (r *Reconciler) record(
+	ctx context.Context, before, run *v1alpha1.AgentRun, found jobgc.Observation,
+) (written bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	facts := status.Facts{Progress: run.Status.Phase.Progress()} // +status
+	facts.StartedAt = found.StartedAt
+	facts.FinishedAt = found.FinishedAt
+	did, err := r.writer.Commit(ctx, before, run, facts) // +status
+	if apierrors.IsInvalid(err) {
+		err = refused{err}
+	}
+	return did == status.Written || did == status.Merged, err
 }
 
 // request is what package jobgc has to know of the run.

@@ -71,6 +71,8 @@ type Options struct {
 // NewManager returns a manager with the controller, and the recorder of its
 // Events: call recorder.RunWith(ctx, mgr.Start). It asks the API server for the
 // kinds that it serves.
+//
+//nolint:ireturn // a manager has no concrete type
 func NewManager(
 	ctx context.Context, config *rest.Config, options ctrl.Options, o Options,
 ) (ctrl.Manager, *events.Recorder, error) {
@@ -78,7 +80,7 @@ func NewManager(
 	server := new(expire.ServerTime)
 	config = rest.CopyConfig(config)
 	config.Timeout = watchTimeout
-	config.WarningHandlerWithContext = warnings{secrets}
+	config.WarningHandlerWithContext = maskedWarnings{secrets}
 	config.Wrap(server.Wrap)
 	config.Wrap(kube.Transport(o.Metrics)) // +metrics/kube
 	options.Scheme = runtime.NewScheme()
@@ -108,17 +110,19 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", o.Retention.Jobs.Warnings(nil))...)
+	warnings := o.Retention.Jobs.Warnings(nil)
+	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", warnings)...)
 	return mgr, recorder, ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(new(batchv1.Job)).
-		WithOptions(r.options()).
+		WithOptions(r.options()). //nolint:contextcheck // a queue has no context
 		Complete(r)
 }
 
 // newReconciler returns a Reconciler without a recorder.
 func newReconciler(
-	ctx context.Context, mgr ctrl.Manager, clients kubernetes.Interface, secrets *redact.SecretValues, o Options,
+	ctx context.Context, mgr ctrl.Manager, clients kubernetes.Interface,
+	secrets *redact.SecretValues, o Options,
 ) (*Reconciler, error) {
 	measured := o.Metrics.Controller("agentrun") // +metrics
 	measured.SetWorkers(workers)                 // +metrics
@@ -139,7 +143,7 @@ func newReconciler(
 	writer := status.ForClient(mgr.GetClient()) // +status
 	writer.Owned = conditionTypes               // +status
 	writer.Heartbeat = heartbeat                // +status
-	writer.OnCommit = measured.StatusWrites()   // +status
+	writer.OnCommit = measured.StatusWrites()   //nolint:contextcheck // a callback +status
 	return &Reconciler{
 		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
 		writer: writer, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
@@ -160,19 +164,22 @@ func newRecorder(
 
 // followRuns has the cached runs counted, and deleted when their retention is
 // over.
-func (r *Reconciler) followRuns(ctx context.Context, mgr ctrl.Manager, server *expire.ServerTime, o Options) error {
+func (r *Reconciler) followRuns(
+	ctx context.Context, mgr ctrl.Manager, server *expire.ServerTime, o Options,
+) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, new(v1alpha1.AgentRun))
 	if err != nil {
 		return err
 	}
 	showAge(o.Metrics, "agentruns", informer)
-	all := list(mgr.GetCache())
+	all := list(ctx, mgr.GetCache())
 	o.Metrics.ObserveConditions("AgentRun", conditions(all))
 	countRunning := func(context.Context) error { // by the leader: a standby has the same cache
 		_, err := informer.AddEventHandler(running(r.runs))
 		return err
 	}
-	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second} // a search sends no request
+	// A search sends no request.
+	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second}
 	expired, err := expire.ForClient(mgr.GetClient(), deleteOptions, all, finished, server, retention)
 	if err != nil {
 		return err
@@ -239,6 +246,8 @@ func trim(obj any) (any, error) {
 
 // deleteOptions carries the uid and the resourceVersion that package expire
 // asks for.
+//
+//nolint:ireturn // as the client takes it
 func deleteOptions(o metav1.DeleteOptions) client.DeleteOption {
 	return &client.DeleteOptions{Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy}
 }
@@ -258,12 +267,12 @@ func showAge(m *metrics.Metrics, resource string, informer cache.Informer) {
 	}
 }
 
-// warnings logs the warnings that come with an answer of the API server. An
-// admission webhook writes some of them, and may quote a Secret.
-type warnings struct{ secrets *redact.SecretValues }
+// maskedWarnings logs the warnings that come with an answer of the API server.
+// An admission webhook writes some of them, and may quote a Secret.
+type maskedWarnings struct{ secrets *redact.SecretValues }
 
 // HandleWarningHeaderWithContext is called for each warning.
-func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
+func (w maskedWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
 	masked := redact.Note(text, w.secrets.Redact)
 	rest.WarningLogger{}.HandleWarningHeaderWithContext(ctx, code, agent, masked)
 }

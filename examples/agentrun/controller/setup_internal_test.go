@@ -152,7 +152,7 @@ func TestWarnings_QuoteNoSecret(t *testing.T) {
 	secrets.Add([]byte("canary-5f1d7c2e9b"))
 	var lines []string
 	ctx := log.IntoContext(context.Background(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
-	w := warnings{secrets}
+	w := maskedWarnings{secrets}
 	w.HandleWarningHeaderWithContext(ctx, 299, "", "AGENT_SECRET is canary-5f1d7c2e9b")
 	w.HandleWarningHeaderWithContext(ctx, 299, "", "")
 	require.Len(t, lines, 1)
