@@ -36,17 +36,6 @@ func TestScript_IsTheGoldenOne(t *testing.T) {
 	}
 }
 
-// TestScript_IsShort: without the manifest, which is as long as the workload's.
-func TestScript_IsShort(t *testing.T) {
-	for _, j := range journeys(t) {
-		create := j.plan.Steps[find(j.plan, "apply", j.new)]
-		require.Equal(t, "apply", create.Verb)
-		lines := strings.Count(j.plan.String(), "\n") - strings.Count(create.Body, "\n")
-		t.Logf("%s: %d lines", j.name, lines)
-		assert.LessOrEqual(t, lines, 120, j.name)
-	}
-}
-
 // TestScript_Shellcheck has no finding. internal/tools/shellcheck.sh fetches
 // the program, and .ci/run calls that.
 func TestScript_Shellcheck(t *testing.T) {

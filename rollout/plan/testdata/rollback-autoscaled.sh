@@ -12,18 +12,21 @@ kube() { kubectl --namespace=shop "$@"; }
 # get prints fields of an object, and nothing if there is no such object.
 get() { kube get "$1" --ignore-not-found --request-timeout=30s -o jsonpath="$2"; }
 stop() { printf 'STOP: %s\n' "$1" >&2; exit 1; }
+nl='
+'
 
 # check stops if an object is not as planned. It may be gone if the other workload exists.
 check() { # object, fields, planned, checksum of the pod template, the other workload, what to do about it
-  is=$(get "$1" "$2")
-  if [ -z "$is" ] && [ -n "$5" ]; then
+  all=$(get "$1" "$2"'{"\n"}{.spec.template}')
+  is=${all%%"$nl"*}
+  if [ -z "$all" ] && [ -n "$5" ]; then
     other=$(get "$5" '{.metadata.uid}')
     [ -z "$other" ] || return 0
   fi
   [ "$is" = "$3" ] || stop "$1 is not as planned. $6
 planned: $3
 now: ${is:-gone}"
-  [ -z "$4" ] || [ "$(get "$1" '{.spec.template}' | cksum)" = "$4" ] ||
+  [ -z "$4" ] || [ "$(printf %s "${all#*"$nl"}" | cksum)" = "$4" ] ||
     stop "$1 is not as planned: its pod template has changed. $6"
 }
 
