@@ -42,6 +42,7 @@ type cluster struct {
 	mu   sync.Mutex
 	now  world
 
+	shell    []string // that runs scripts; nil is sh
 	log      []string // the requests
 	failing  string   // the request that fails once
 	stubborn bool     // a tool undoes each change of the autoscaler
@@ -121,7 +122,11 @@ func (c *cluster) env() []string {
 func (c *cluster) try(script string) (string, error) {
 	c.Helper()
 	const clock = "now=1000\ndate() { echo $now; }\nsleep() { now=$((now + 60)); }\n"
-	sh := exec.CommandContext(c.Context(), "sh", "-c", clock+script)
+	shell := c.shell
+	if shell == nil {
+		shell = []string{"sh"}
+	}
+	sh := exec.CommandContext(c.Context(), shell[0], append(shell[1:], "-c", clock+script)...)
 	sh.Env = c.env()
 	sh.Dir = c.TempDir()
 	out, err := sh.CombinedOutput()

@@ -92,14 +92,14 @@ func (p *planner) same(path *field.Path, live, applied any, why string) {
 // sameKey compares a field. A server fills in scalar fields, so it ignores such
 // a field that only one of the two has, unless its name is the user's choice.
 func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, why string) {
-	before, had := was[key]
-	after, has := is[key]
-	named := slices.ContainsFunc([]string{"labels", "annotations", "nodeSelector", "limits", "requests"},
+	chosen := slices.ContainsFunc([]string{"labels", "annotations", "nodeSelector", "limits", "requests"},
 		func(name string) bool { return strings.HasSuffix(path.String(), "."+name) })
 	at := path.Child(key)
-	if named {
+	if chosen {
 		at = path.Key(key)
 	}
+	before, had := was[key]
+	after, has := is[key]
 	if had && has {
 		p.same(at, before, after, why)
 		return
@@ -108,26 +108,26 @@ func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, 
 	if has {
 		value = after
 	}
-	switch v := value.(type) {
-	case nil:
+	restarted := key == "kubectl.kubernetes.io/restartedAt" // kubectl rollout restart releases nothing
+	if empty(value) || restarted || scalar(value) && !chosen && key != "serviceAccountName" {
 		return
-	case map[string]any:
-		if len(v) == 0 {
-			return
-		}
-	case []any:
-		if len(v) == 0 {
-			return
-		}
-	default:
-		if !named && key != "serviceAccountName" {
-			return
-		}
-	}
-	if key == "kubectl.kubernetes.io/restartedAt" {
-		return // kubectl rollout restart: no version
 	}
 	p.add(at, fmt.Sprintf("only one of the live %s and the manifest has it: %s", p.old.gvk.Kind, why))
+}
+
+func empty(value any) bool {
+	fields, _ := value.(map[string]any)
+	items, _ := value.([]any)
+	return !scalar(value) && len(fields)+len(items) == 0
+}
+
+func scalar(value any) bool {
+	switch value.(type) {
+	case nil, map[string]any, []any:
+		return false
+	default:
+		return true
+	}
 }
 
 // services refuses a Rollout whose controller takes a Service over. Format has

@@ -51,7 +51,7 @@ func Migration(
 	p := &planner{Options: o, old: ofDeployment(&live), new: ofRollout(to)}
 
 	path := field.NewPath("live")
-	p.twoVersionsAllowed(&live, path)
+	p.mayOverlap(&live, path)
 	if live.Status.ObservedGeneration < live.Generation || live.Status.UpdatedReplicas != live.Status.Replicas {
 		p.add(path.Child("status"), fmt.Sprintf("a rollout is in progress: of %d pods %d are of this "+
 			"version; wait, then make a new plan", live.Status.Replicas, live.Status.UpdatedReplicas))
@@ -71,9 +71,9 @@ func Migration(
 	return p.finish(from, to, others)
 }
 
-// twoVersionsAllowed refuses a Deployment that says that a second pod cannot
-// work. A plan runs twice the pods.
-func (p *planner) twoVersionsAllowed(d *appsv1.Deployment, path *field.Path) {
+// mayOverlap refuses a Deployment that says that one pod more cannot work. A
+// plan runs twice the pods.
+func (p *planner) mayOverlap(d *appsv1.Deployment, path *field.Path) {
 	strategy := path.Child("spec", "strategy")
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		p.add(strategy.Child("type"), "Recreate says that two pods cannot run at the same time, and a plan "+

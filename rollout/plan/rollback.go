@@ -49,11 +49,11 @@ func Rollback(
 	kept := to.Spec.Replicas
 	to = deployment(&live, to)
 	p := &planner{Options: o, old: ofRollout(&live), new: ofDeployment(to)}
-	p.version = ", stable {.status.stableRS}, current {.status.currentPodHash}"
+	p.fields = ", stable {.status.stableRS}, current {.status.currentPodHash}"
 	p.versions = fmt.Sprintf(", stable %s, current %s", live.Status.StableRS, live.Status.CurrentPodHash)
 
 	p.oneVersion(&live)
-	p.twoVersionsAllowed(to, nil)
+	p.mayOverlap(to, nil)
 	if to.Spec.Paused {
 		p.add(field.NewPath("spec", "paused"),
 			"a paused Deployment starts no pods, and the plan waits for them; clear it")

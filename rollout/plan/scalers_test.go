@@ -44,6 +44,24 @@ func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 	}
 }
 
+// TestPlan_HandsAScaledObjectOverFirst: KEDA puts the target of its
+// HorizontalPodAutoscaler back to that of the ScaledObject.
+//
+//req:shows R5
+func TestPlan_HandsAScaledObjectOverFirst(t *testing.T) {
+	scaled := scaler("web", "", "web")
+	scaled.SetKind("ScaledObject")
+	unstructured.RemoveNestedField(scaled.Object, "spec", "scaleTargetRef", "kind")
+	hpa := scaler("keda-hpa-web", "Deployment", "web")
+	p := migration(t, nil, hpa, scaled)
+	first := find(p, "patch", "scaledobject/web")
+	require.Positive(t, first)
+	assert.Equal(t, first+1, find(p, "patch", "hpa/keda-hpa-web"))
+	assert.Contains(t, p.Steps[first].Body, `"path":"/spec/scaleTargetRef/kind","value":"Rollout"`)
+	assert.Equal(t, first+2, find(p, "check", "scaledobject/web"))
+	assert.Equal(t, "keda-hpa-web ", p.Steps[find(p, "check", "hpa")].Want)
+}
+
 // TestPlan_AppliesAsTheToolThatAppliesTheLiveObject: another manager would keep
 // each field that the tool removes later.
 //

@@ -75,8 +75,8 @@ func ofRollout(r *rollout.Rollout) *workload {
 type planner struct {
 	Options
 	old, new *workload
-	version  string // which pods an old Rollout runs, as a jsonpath and its result
-	versions string
+	fields   string // a jsonpath of which versions an old Rollout runs
+	versions string // what the cluster prints for fields
 	sum      string // of the live pod template
 	plan     Plan
 	errs     field.ErrorList
@@ -211,7 +211,7 @@ func (p *planner) steps(live *unstructured.Unstructured, manifest runtime.Object
 // run. An autoscaler may change the replicas meanwhile.
 func (p *planner) unchanged() Op {
 	return Op{Verb: check, Object: p.old.object(), terms: terms{
-		Fields:   "uid {.metadata.uid}" + p.version,
+		Fields:   "uid {.metadata.uid}" + p.fields,
 		Want:     "uid " + string(p.old.meta.UID) + p.versions,
 		Template: p.sum,
 		Other:    p.new.object(),
