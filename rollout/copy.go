@@ -58,15 +58,31 @@ func (l *RolloutList) DeepCopyObject() runtime.Object {
 	if l == nil {
 		return nil
 	}
-	out := &RolloutList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	return l.DeepCopy()
+}
+
+// DeepCopy shares no memory with l, and is nil for nil.
+func (l *RolloutList) DeepCopy() *RolloutList {
+	if l == nil {
+		return nil
+	}
+	out := new(RolloutList)
+	l.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto makes out a copy of l that shares no memory with it. It hides
+// the method of the embedded metadata.
+func (l *RolloutList) DeepCopyInto(out *RolloutList) {
+	*out = *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
 	if l.Items == nil {
-		return out
+		return
 	}
 	out.Items = make([]Rollout, len(l.Items))
 	for i := range l.Items {
 		l.Items[i].DeepCopyInto(&out.Items[i])
 	}
-	return out
 }
 
 func (c *Canary) deepCopy() *Canary {

@@ -189,9 +189,9 @@ func ExampleRestartPatch() {
 	// Output: {"metadata":{"resourceVersion":"77"},"spec":{"restartAt":"2026-01-02T03:04:05Z"}}
 }
 
-func ExampleRolloutList_DeepCopyObject() {
+func ExampleRolloutList_DeepCopy() {
 	list := &rollout.RolloutList{Items: []rollout.Rollout{*atAPause()}}
 
-	fmt.Println(len(list.DeepCopyObject().(*rollout.RolloutList).Items))
+	fmt.Println(len(list.DeepCopy().Items))
 	// Output: 1
 }

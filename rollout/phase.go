@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -136,7 +136,7 @@ func (r *Rollout) unseen(workloadGeneration int64) string {
 }
 
 func (s *Status) condition(kind string) *metav1.Condition {
-	return meta.FindStatusCondition(s.Conditions, kind)
+	return apimeta.FindStatusCondition(s.Conditions, kind)
 }
 
 // withFailure adds why pods cannot be created.

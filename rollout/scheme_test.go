@@ -40,6 +40,7 @@ func TestAddToScheme(t *testing.T) {
 	notShared(t, "list", reflect.ValueOf(list), reflect.ValueOf(got))
 	assert.Equal(t, &rollout.RolloutList{}, new(rollout.RolloutList).DeepCopyObject())
 	assert.Nil(t, (*rollout.RolloutList)(nil).DeepCopyObject())
+	assert.Nil(t, (*rollout.RolloutList)(nil).DeepCopy())
 }
 
 // TestAddToScheme_BesideUpstreamsTypes is an error, where a scheme would panic.

@@ -33,7 +33,7 @@ type Rollout struct {
 }
 
 // RolloutList is a list of Rollouts, as a typed client reads it.
-type RolloutList struct {
+type RolloutList struct { //nolint:revive // Kubernetes names a list after its kind
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
 	Items           []Rollout `json:"items"`

@@ -186,8 +186,8 @@ func (c *call) load() (problems []string) {
 		problems = append(problems, fmt.Sprintf("%s: progressiveDelivery: %v", c.values, err))
 	}
 	if delivery.Provider != "" && delivery.Provider != "argo-rollouts" {
-		problems = append(problems, fmt.Sprintf("%s: progressiveDelivery.provider: %q is not accepted; want argo-rollouts",
-			c.values, delivery.Provider))
+		problems = append(problems, fmt.Sprintf(
+			"%s: progressiveDelivery.provider: %q is not accepted; want argo-rollouts", c.values, delivery.Provider))
 	}
 	c.enabled = delivery.Enabled
 	c.options.Steps = delivery.CanarySteps

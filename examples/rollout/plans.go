@@ -103,7 +103,8 @@ func plans(c *call, docs []*document) result {
 	from := &live[0]
 	manifest := in.manifest(from)
 	if manifest == nil {
-		const text = "rollout: the input has no manifest of Deployment %s without a uid, such as helm template prints"
+		const text = "rollout: the input has no manifest of Deployment %s without a uid, " +
+			"such as helm template prints"
 		return result{problems: []string{fmt.Sprintf(text, from.GetName())}}
 	}
 	p, errs := c.switchTo(from, manifest, in.others)

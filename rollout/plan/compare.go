@@ -21,10 +21,12 @@ import (
 // sameWorkload refuses a new workload that would not select the old pods.
 func (p *planner) sameWorkload() {
 	if p.old.meta.DeletionTimestamp != nil {
-		p.add(field.NewPath("live", "metadata", "deletionTimestamp"), "the "+p.old.gvk.Kind+" is being deleted")
+		p.add(field.NewPath("live", "metadata", "deletionTimestamp"),
+			"the "+p.old.gvk.Kind+" is being deleted")
 	}
 	if p.new.meta.Namespace != p.old.meta.Namespace {
-		p.add(field.NewPath("metadata", "namespace"), "must be the "+p.old.gvk.Kind+"'s, "+p.old.meta.Namespace)
+		p.add(field.NewPath("metadata", "namespace"),
+			"must be the "+p.old.gvk.Kind+"'s, "+p.old.meta.Namespace)
 	}
 	if !equality.Semantic.DeepEqual(p.old.selector, p.new.selector) {
 		p.add(field.NewPath("spec", "selector"),

@@ -203,10 +203,3 @@ func rollback(t *testing.T, u *unstructured.Unstructured, others ...unstructured
 	require.Empty(t, errs)
 	return p
 }
-
-func object(t *testing.T, obj any) map[string]any {
-	t.Helper()
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	require.NoError(t, err)
-	return tree
-}

@@ -52,13 +52,14 @@ func Migration(
 
 	path := field.NewPath("live")
 	p.mayOverlap(&live, path)
-	if live.Status.ObservedGeneration < live.Generation || live.Status.UpdatedReplicas != live.Status.Replicas {
+	s := &live.Status
+	if s.ObservedGeneration < live.Generation || s.UpdatedReplicas != s.Replicas {
 		p.add(path.Child("status"), fmt.Sprintf("a rollout is in progress: of %d pods %d are of this "+
-			"version; wait, then make a new plan", live.Status.Replicas, live.Status.UpdatedReplicas))
+			"version; wait, then make a new plan", s.Replicas, s.UpdatedReplicas))
 	}
 	if to.Spec.Paused {
-		p.add(field.NewPath("spec", "paused"), "a paused Rollout starts no pods, and the plan waits for them; "+
-			"resume the Deployment first, or clear it")
+		p.add(field.NewPath("spec", "paused"), "a paused Rollout starts no pods, and the plan waits "+
+			"for them; resume the Deployment first, or clear it")
 	}
 	p.services(to, nil, "the controller would point the Service %s at pods that are not there yet; "+
 		"switch to a canary that refers to no Service, and set it once the Rollout is healthy")
@@ -76,8 +77,8 @@ func Migration(
 func (p *planner) mayOverlap(d *appsv1.Deployment, path *field.Path) {
 	strategy := path.Child("spec", "strategy")
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		p.add(strategy.Child("type"), "Recreate says that two pods cannot run at the same time, and a plan "+
-			"runs twice the pods; want RollingUpdate")
+		p.add(strategy.Child("type"), "Recreate says that two pods cannot run at the same time, and a "+
+			"plan runs twice the pods; want RollingUpdate")
 	}
 	update := d.Spec.Strategy.RollingUpdate
 	if update == nil || update.MaxSurge == nil {
@@ -85,9 +86,9 @@ func (p *planner) mayOverlap(d *appsv1.Deployment, path *field.Path) {
 	}
 	surge := update.MaxSurge.String()
 	if surge == "0" || surge == "0%" {
-		p.add(strategy.Child("rollingUpdate", "maxSurge"), "0 says that one pod more cannot work, and a plan "+
-			"runs twice the pods; if two can work, set 1. Otherwise delete the old workload, wait until its "+
-			"pods are gone, and apply the new one: that is a moment without pods")
+		p.add(strategy.Child("rollingUpdate", "maxSurge"), "0 says that one pod more cannot work, and "+
+			"a plan runs twice the pods; if two can work, set 1. Otherwise delete the old workload, wait "+
+			"until its pods are gone, and apply the new one: that is a moment without pods")
 	}
 }
 

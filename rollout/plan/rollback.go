@@ -108,7 +108,8 @@ func (p *planner) oneVersion(r *rollout.Rollout) {
 	}
 	is += fmt.Sprintf(", and %d of %d pods run the version of its template.", s.UpdatedReplicas, s.Replicas)
 	if p.AllowTwoVersions {
-		p.warn("%s All pods are replaced by the Deployment's: make sure that it has the version that you want.", is)
+		p.warn("%s The Deployment's pods replace all of them: make sure that it has the version that "+
+			"you want.", is)
 		return
 	}
 	p.add(field.NewPath("live", "status"), is+" Promote it or put the old template back, and wait until "+

@@ -126,13 +126,14 @@ func (p *planner) scalers(others []unstructured.Unstructured) scalers {
 // known stops a plan that was made without an autoscaler: it would be left
 // without a target.
 func (s scalers) known() Op {
-	want := ""
+	var want strings.Builder
 	for _, name := range s.hpas {
-		want += name + " "
+		want.WriteString(name + " ")
 	}
+	const names = `{range .items[?(@.spec.scaleTargetRef.name==%q)]}{.metadata.name} {end}`
 	return Op{Verb: check, Object: "hpa", terms: terms{
-		Fields: fmt.Sprintf(`{range .items[?(@.spec.scaleTargetRef.name==%q)]}{.metadata.name} {end}`, s.name),
-		Want:   want,
+		Fields: fmt.Sprintf(names, s.name),
+		Want:   want.String(),
 		Else:   "Make a new plan with all HorizontalPodAutoscalers of the namespace.",
 	}}
 }
