@@ -160,8 +160,8 @@ e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are kille
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
 .PHONY: exhaust
-exhaust: ## Visit every state of the small worlds of jobgc and status, with larger budgets (some minutes)
-	JOBGC_EXHAUST=1 STATUS_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc ./status
+exhaust: ## Visit every state of the small world of jobgc, with larger budgets (some minutes)
+	JOBGC_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc
 
 .PHONY: schedules
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first
@@ -196,7 +196,7 @@ mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if 
 .PHONY: mutate-core
 mutate-core: ## Change each (EVERY=n: nth) decision of three cores; fails if tests miss one unlisted (hours)
 	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
-		-files change.go,merge.go,conditionstostore.go,writes.go,unkept.go,truncated.go -runs '^TestScenes,^TestSearch'
+		-files commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
 	cd internal/tools && go run ./mutate -dir ../../jobgc -every $(or $(EVERY),1) -survivors mutate/jobgc.txt \
 		-files machine.go,find.go,create.go,release.go,decide.go,past.go -runs '^TestSearch,^TestScenes'
 	cd internal/tools && files=book.go,series.go,draft.go,room.go,namespace.go,object.go,write.go && \

@@ -126,9 +126,9 @@ func ExampleController_StatusWrites() {
 	writer := struct {
 		OnCommit func(result string, took time.Duration)
 	}{m.Controller("agentrun").StatusWrites()} // status.Writer
-	writer.OnCommit("merged", 12*time.Millisecond)
+	writer.OnCommit("written", 12*time.Millisecond)
 	show(endpoint, "controller_status_writes_total")
-	// Output: controller_status_writes_total{controller="agentrun",result="merged"} 1
+	// Output: controller_status_writes_total{controller="agentrun",result="written"} 1
 }
 
 func ExampleRuns() {

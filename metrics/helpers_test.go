@@ -105,7 +105,7 @@ func exercise(tb testing.TB, m *metrics.Metrics) {
 	c.Runs().JobMissing()
 	c.Events()("emitted", 6)
 	c.Events()("lost", 1)
-	c.StatusWrites()("merged", 30*time.Millisecond)
+	c.StatusWrites()("written", 30*time.Millisecond)
 	c.Runs().Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 12}))
 	m.Leader("agents", true)

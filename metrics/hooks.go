@@ -15,7 +15,7 @@ func eventWords() []string { return []string{"emitted", "aggregated", "dropped"}
 
 func writeWords() []string {
 	return []string{
-		"unchanged", "written", "merged", "gone",
+		"unchanged", "written", "gone",
 		"superseded", "replaced", "field_conflict", "conflict", "error",
 	}
 }
@@ -52,7 +52,7 @@ func (c *Controller) Events() func(result string, n int64) {
 
 // StatusWrites returns the function that counts one commit of an object's
 // status by result. The results are the words of package status: "unchanged",
-// "written", "merged" (after a conflict) and "gone" for success; "superseded",
+// "written" and "gone" for success; "superseded",
 // "replaced", "field_conflict", "conflict" and "error" for failure. Any other
 // word counts as "other". The function fits the field OnCommit of
 // status.Writer. The counters exist at zero as soon as StatusWrites returns.

@@ -23,7 +23,7 @@ func saturate(t *testing.T, m *metrics.Metrics, names []string) {
 	ctx := t.Context()
 	words := []string{
 		"emitted", "aggregated", "dropped",
-		"unchanged", "written", "merged", "gone", "superseded", "replaced", "field_conflict", "conflict", "error",
+		"unchanged", "written", "gone", "superseded", "replaced", "field_conflict", "conflict", "error",
 	}
 	for i, name := range names {
 		c := m.Controller(name)

@@ -49,7 +49,7 @@ func TestPatch_NamesBadConditions(t *testing.T) {
 		"Twice":    {[]any{condition("Ready"), condition("Ready")}, `status.conditions[1].type: "Ready" is in the list twice; want each type once`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := status.Patch(loose(nil), loose(map[string]any{"conditions": tc.conditions}), status.Facts{}, noon)
+			_, err := status.FieldNames{}.Patch(loose(nil), loose(map[string]any{"conditions": tc.conditions}), status.Facts{}, noon)
 			require.ErrorContains(t, err, tc.says)
 		})
 	}

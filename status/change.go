@@ -7,328 +7,291 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// change is one write of a status. It decides and makes no request:
-//
-//	open → begin → plan → adopt, after an answer
-//	                ↑ ↓
-//	              rebase, after a conflict
-//
-// It is not safe for concurrent use.
+// change is a status to store in place of another.
 type change struct {
-	Facts
-
-	names      FieldNames // resolved by begin
+	names      FieldNames // resolved
 	now        time.Time
-	heartbeat  time.Duration // 0 for none
-	generation int64         // as read when the reconcile began
-	unkept     *unkept
-	values     values
-
-	base  side // before, and after a conflict the stored object
-	after side // plan makes its content the one to store
-
-	hasList   bool // of conditions, maybe an empty one
-	isMerged  bool // there was a conflict
-	isPending bool // a write that got no answer may be done, or happen late
+	generation int64          // as read when the reconcile began
+	base       Object         // before, and after a conflict the stored object
+	stored     map[string]any // the status of base
+	want       map[string]any // the status to store
+	isBeat     bool           // updatedAt is written even if nothing else changes
+	isMerged   bool           // there was a conflict
 }
 
-// side is one of the two versions of the object.
-type side struct {
-	*document
-
-	stamp   Stamp
-	content content
-}
-
-// open finds the status of both objects. It refuses two objects that are not
-// versions of one.
-func (c *change) open(before, after Object) error {
-	c.values = values{}
+// plan computes the status to store.
+func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, error) {
+	c := &change{now: now, generation: before.GetGeneration(), base: before}
 	var err error
-	c.base.document, err = open("before", before)
+	c.stored, err = statusOf(before)
+	if err != nil {
+		return nil, err
+	}
+	c.want, err = statusOf(after)
+	if err != nil {
+		return nil, err
+	}
+	c.names, err = w.FieldNames.resolve(after, c.stored)
+	if err != nil {
+		return nil, err
+	}
+	err = c.setStamp(f, after, w.Heartbeat)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.setConditions(w.Redact)
+}
+
+// isIdle reports whether there is certainly nothing to write. It decodes only
+// the contract's fields. The errors are those of plan.
+func (w Writer) isIdle(before, after Object, f Facts, now time.Time) bool {
+	was, errBefore := valueOf(before)
+	is, errAfter := valueOf(after)
+	if errBefore != nil || errAfter != nil || !reflect.DeepEqual(was.Interface(), is.Interface()) {
+		return false
+	}
+	stored, err := w.FieldNames.contractOf(was.Interface())
+	if err != nil {
+		return false
+	}
+	names, err := w.FieldNames.resolve(after, stored)
+	if err != nil {
+		return false
+	}
+	c := &change{names: names, now: now, generation: before.GetGeneration(), base: before, stored: stored, want: maps.Clone(stored)}
+	err = c.setStamp(f, after, w.Heartbeat)
+	return err == nil && !c.isBeat && len(c.different()) == 0
+}
+
+// setStamp makes the contract's fields of want those to store. An unchanged
+// field keeps its stored form, such as milliseconds.
+func (c *change) setStamp(f Facts, after Object, heartbeat time.Duration) error {
+	stored, err := c.names.stampOf(c.stored)
 	if err != nil {
 		return err
 	}
-	c.after.document, err = open("after", after)
-	if err != nil {
-		return err
-	}
-	c.generation = before.GetGeneration()
-	return refusePair(c.base.document, c.after.document)
-}
-
-// begin reads the two statuses. It is idle if there is nothing to write.
-func (c *change) begin() (idle bool, err error) {
-	c.names, err = c.names.resolve(c.after.document)
-	if err != nil {
-		return false, err
-	}
-	err = c.observe()
-	if err != nil {
-		return false, err
-	}
-	isIdle := c.after.stamp == c.base.stamp && !c.isBeatDue() && c.base.isSame(c.after.document)
-	if isIdle && !c.base.hasMark(c.names.Conditions) {
-		return true, c.refusePending()
-	}
-	err = c.decode(&c.base)
-	if err != nil {
-		return false, err
-	}
-	err = c.decode(&c.after)
-	if err != nil {
-		return false, err
-	}
-	c.hasList = c.after.content.conditions.isSet
-	c.removeMark()
-	return false, nil
-}
-
-// decode decodes the status of a side.
-func (c *change) decode(s *side) error {
-	content, err := s.decode(c.names.Conditions, c.values)
-	s.content = content
-	return err
-}
-
-// observe reads the stamp of before and applies the contract.
-func (c *change) observe() error {
-	stored, err := c.names.stampOf(c.base.document)
-	if err != nil {
-		return err
-	}
-	generation := c.base.object.GetGeneration()
-	if stored.ObservedGeneration > generation {
+	if stored.ObservedGeneration > c.generation {
 		return fmt.Errorf("%w: %d is stored, and the object has generation %d, "+
-			"as after a restore from a backup: see ErrSuperseded",
-			ErrSuperseded, stored.ObservedGeneration, generation)
+			"as after a restore from a backup: see ErrSuperseded", ErrSuperseded, stored.ObservedGeneration, c.generation)
 	}
 	next := stored
-	_, err = next.Observe(c.Facts, c.generation, c.now)
+	_, err = next.Observe(f, c.generation, c.now)
 	if err != nil {
 		return err
 	}
-	if c.names.ObservedGeneration == absent {
-		next.ObservedGeneration = stored.ObservedGeneration
+	c.keep(c.names.ObservedGeneration)
+	c.keep(c.names.UpdatedAt)
+	c.keep(c.names.StartedAt)
+	c.keep(c.names.FinishedAt)
+	if next.ObservedGeneration != stored.ObservedGeneration && c.names.ObservedGeneration != absent {
+		c.want[c.names.ObservedGeneration] = next.ObservedGeneration
 	}
-	if c.names.StartedAt == absent {
-		next.StartedAt = stored.StartedAt
+	times := []struct {
+		name    string
+		was, is *metav1.Time
+	}{
+		{c.names.StartedAt, stored.StartedAt, next.StartedAt},
+		{c.names.FinishedAt, stored.FinishedAt, next.FinishedAt},
 	}
-	if c.names.FinishedAt == absent {
-		next.FinishedAt = stored.FinishedAt
+	for _, t := range times {
+		if t.name == absent || sameSecond(t.was, t.is) {
+			continue
+		}
+		if !hasField(after, t.name) {
+			return noField(t.name)
+		}
+		c.want[t.name] = t.is.ToUnstructured()
 	}
-	c.base.stamp = stored
-	c.after.stamp = next
+	isLate := stored.UpdatedAt.IsZero() || c.now.Truncate(time.Second).Sub(stored.UpdatedAt.Time).Abs() >= heartbeat
+	c.isBeat = isLate && heartbeat > 0 && f.Progress != Done && c.names.UpdatedAt != absent
 	return nil
 }
 
-// isBeatDue reports whether to write updatedAt even if nothing else changed: a
-// write that got no answer can no longer happen afterwards, or the heartbeat is
-// due. The stored updatedAt may also be ahead of now, after a clock that was
-// wrong.
-func (c *change) isBeatDue() bool {
-	if c.names.UpdatedAt == absent {
-		return false
+// keep makes a field of want the stored one.
+func (c *change) keep(name string) {
+	value, has := c.stored[name]
+	if has {
+		c.want[name] = value
+	} else {
+		delete(c.want, name)
 	}
-	updated := c.base.stamp.UpdatedAt
-	if c.isPending {
-		now := wholeSecond(c.now)
-		return !sameSecond(updated, &now) // otherwise it would change nothing
-	}
-	if c.heartbeat <= 0 || c.Progress == Done {
-		return false
-	}
-	if updated.IsZero() {
-		return true
-	}
-	return c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat
 }
 
-// refusePending returns an error if a write that got no answer may have changed
-// the status, or may still do so.
-func (c *change) refusePending() error {
-	if !c.isPending {
+// patch returns what to send, and sets updatedAt. It is nil if nothing is to be
+// written, or only the difference that the API server does not keep.
+func (c *change) patch(lost uint64) map[string]any {
+	if !c.isBeat && len(c.different()) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: a write of %s got no answer: the API server may have done it, or may do it late; "+
-		"reconcile again from a newer copy, for at most %s after that write",
-		ErrStaleRead, nameOf(c.base.object), rememberWrite)
+	if c.names.UpdatedAt != absent {
+		now := metav1.NewTime(c.now)
+		c.want[c.names.UpdatedAt] = now.ToUnstructured()
+	}
+	_, hasTime := c.stored[c.names.UpdatedAt]
+	isDue := c.isBeat && hasTime
+	if !isDue && c.difference() == lost {
+		c.keep(c.names.UpdatedAt)
+		return nil
+	}
+	patch := mergePatch(c.stored, c.want)
+	updated, has := c.want[c.names.UpdatedAt]
+	if has {
+		patch[c.names.UpdatedAt] = updated // also within the second of the last write
+	}
+	return patch
 }
 
-// plan makes after's content the one to store. It returns the body of the
-// request, or nil if there is nothing to write.
-func (c *change) plan() ([]byte, error) {
-	after := &c.after.content
-	err := c.setStamp()
-	if err != nil {
-		return nil, err
+// different returns the names of the fields that want changes, without an
+// updatedAt that is stored.
+func (c *change) different() []string {
+	all := maps.Clone(c.stored)
+	maps.Copy(all, c.want)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		isTime := name == c.names.UpdatedAt && c.stored[name] != nil
+		if !isTime && !reflect.DeepEqual(c.stored[name], c.want[name]) {
+			names = append(names, name)
+		}
 	}
-	after.conditions, err = c.conditionsToStore()
-	if err != nil {
-		return nil, err
-	}
-	updatedAt := c.names.UpdatedAt
-	now := wholeSecond(c.now).ToUnstructured()
-	if c.isBeatDue() {
-		after.fields[updatedAt] = now
-	}
-	stored := c.base.content.tree(c.names.Conditions)
-	body := mergePatch(stored, after.tree(c.names.Conditions), true)
-	if !c.unkept.differ(c.after.object, body, stored, c.now) {
-		return nil, c.refusePending()
-	}
-	if updatedAt != absent {
-		after.fields[updatedAt] = now
-		body[updatedAt] = now
-	}
-	if c.hasList && !after.conditions.isSet {
-		body[c.names.Conditions] = []any{} // the schema may require it
-	}
-	return c.pinned(body)
+	return names
 }
 
-// pinned is a patch of the status that the API server refuses if the object has
-// another version than before.
-func (c *change) pinned(status map[string]any) ([]byte, error) {
-	version := c.base.object.GetResourceVersion()
+// difference identifies what want changes; 0 is nothing. A value where none is
+// stored counts by its name, because a schema prunes each value of a field.
+func (c *change) difference() uint64 {
+	names := c.different()
+	if len(names) == 0 {
+		return 0
+	}
+	hash := fnv.New64a()
+	for _, name := range names {
+		value := c.want[name]
+		isNew := isZero(c.stored[name]) && !isZero(value)
+		if isNew {
+			value = nil
+		}
+		raw, _ := json.Marshal([]any{name, value}) // it was decoded from JSON
+		_, _ = hash.Write(raw)
+	}
+	return hash.Sum64()
+}
+
+// rebase takes over what other clients changed: metadata, the spec, and
+// conditions that this controller neither owns nor sets. Any other difference
+// is a conflict, because the other client may be this controller's next
+// instance. The generation that this reconcile acted on does not change.
+func (c *change) rebase(live Object, owned []string) error {
+	if live.GetUID() != c.base.GetUID() {
+		return fmt.Errorf("%w: %s now has uid %q, and was read with %q",
+			ErrReplaced, nameOf(live), live.GetUID(), c.base.GetUID())
+	}
+	stored, err := statusOf(live)
+	if err != nil {
+		return err
+	}
+	stamp, err := c.names.stampOf(stored)
+	if err != nil {
+		return err
+	}
+	if stamp.ObservedGeneration > c.generation {
+		return fmt.Errorf("%w: %d is stored, and this reconcile acted on %d",
+			ErrSuperseded, stamp.ObservedGeneration, c.generation)
+	}
+	other := change{names: c.names, stored: c.stored, want: stored}
+	for _, name := range other.different() {
+		if name != c.names.Conditions && name != c.names.UpdatedAt {
+			return fmt.Errorf("%w: %s: status.%s", ErrFieldConflict, nameOf(live), name)
+		}
+	}
+	isOwned := func(typ string) bool { return len(owned) == 0 || slices.Contains(owned, typ) }
+	if c.names.Conditions != absent {
+		err = c.mergeConditions(stored, isOwned)
+		if err != nil {
+			return err
+		}
+	}
+	c.base = live
+	c.stored = stored
+	c.keep(c.names.UpdatedAt)
+	c.isMerged = true
+	return nil
+}
+
+// adopt makes after equal to the stored object. If the spec may have changed
+// since the read, only its status: with the new version, an Update of after
+// would revert the spec.
+func (c *change) adopt(after, stored Object, fields map[string]any) error {
+	isNewSpec := c.isMerged && (stored.GetGeneration() != c.generation || c.generation == 0)
+	isRead := !c.isMerged && stored == c.base // and after is its copy
+	if isNewSpec || isRead {
+		return setStatus(after, fields)
+	}
+	copyObject(after, stored)
+	return nil
+}
+
+// lose compares want with what the API server stores, which takes the place of
+// stored. It returns the paths of the fields that are lost. A default is not a
+// loss, also in an element of a list.
+func (c *change) lose(stored map[string]any) []string {
+	before := c.stored
+	c.stored = stored
+	c.dropPruned()
+	var lost []string
+	for _, name := range c.different() {
+		sent, isSent := c.want[name]
+		_, wasStored := before[name]
+		switch {
+		case !isSent && !wasStored:
+			c.want[name] = stored[name]
+		case !isSent, !covers(stored[name], sent):
+			lost = append(lost, "status."+name)
+		}
+	}
+	return lost
+}
+
+// dropPruned removes from want the fields of conditions that Commit may have
+// added, and that the API server did not store.
+func (c *change) dropPruned() {
+	_, isUntyped := c.base.(runtime.Unstructured)
+	if !isUntyped {
+		return
+	}
+	_, stored := c.names.listOf(c.stored)
+	_, want := c.names.listOf(c.want)
+	for key, item := range want {
+		sent, _ := item.(map[string]any)
+		kept, isKept := stored[key].(map[string]any)
+		for _, name := range []string{transitionField, generationField} {
+			if isKept && kept[name] == nil {
+				delete(sent, name)
+			}
+		}
+	}
+}
+
+// pinned is a patch of the status, or of nothing if that is nil. The API server
+// refuses it if the object has another version than o.
+func pinned(o Object, status map[string]any) ([]byte, error) {
+	version := o.GetResourceVersion()
 	if version == "" {
 		return nil, errors.New("status: metadata.resourceVersion is empty; " +
 			"want an object that was read from the API server, or in a test one that has a version")
 	}
-	metadata := map[string]any{"resourceVersion": version}
-	return json.Marshal(map[string]any{"metadata": metadata, "status": status})
-}
-
-// setStamp sets the contract's fields in after. An unchanged field keeps its
-// stored form, such as milliseconds.
-func (c *change) setStamp() error {
-	b := c.base.stamp
-	a := c.after.stamp
-	fields := []struct {
-		name      string
-		isChanged bool
-		value     any
-	}{
-		{c.names.ObservedGeneration, b.ObservedGeneration != a.ObservedGeneration, a.ObservedGeneration},
-		{c.names.UpdatedAt, false, nil},
-		{c.names.StartedAt, b.StartedAt != a.StartedAt, a.StartedAt},
-		{c.names.FinishedAt, b.FinishedAt != a.FinishedAt, a.FinishedAt},
+	patch := map[string]any{"metadata": map[string]any{"resourceVersion": version}}
+	if status != nil {
+		patch["status"] = status
 	}
-	for _, f := range fields {
-		if f.name == absent {
-			continue
-		}
-		value, has := c.base.content.fields[f.name]
-		if f.isChanged {
-			if !c.after.has(f.name) {
-				return noField(f.name)
-			}
-			value = decode(encode(f.value))
-			has = true
-		}
-		if has {
-			c.after.content.fields[f.name] = value
-		} else {
-			delete(c.after.content.fields, f.name)
-		}
-	}
-	return nil
-}
-
-// rebase merges after with the live object, which takes the place of before.
-// The generation that this reconcile acted on does not change.
-func (c *change) rebase(reply Object) error {
-	live, err := open("the object after a conflict", reply)
-	if err != nil {
-		return err
-	}
-	before := c.base
-	read := before.object.GetUID()
-	if reply.GetUID() != read {
-		return fmt.Errorf("%w: %s now has uid %q, and was read with %q",
-			ErrReplaced, nameOf(reply), reply.GetUID(), read)
-	}
-	c.base = side{document: live}
-	c.isMerged = true
-	err = c.observe()
-	if err != nil {
-		return err
-	}
-	err = c.decode(&c.base)
-	if err != nil {
-		return err
-	}
-	m := merge{
-		before: before.content, after: c.after.content, live: c.base.content,
-		object: nameOf(reply), names: c.names,
-		isFirst: before.isEmpty() && c.isUnreported(),
-	}
-	c.after.content, err = m.merged()
-	return err
-}
-
-// isUnreported reports whether the live status is certainly not one of this
-// controller, or of a replica: all their statuses have an observedGeneration.
-func (c *change) isUnreported() bool {
-	if c.names.ObservedGeneration == absent || c.generation == 0 {
-		return false
-	}
-	return c.base.stamp.ObservedGeneration <= 0
-}
-
-// adopt makes after equal to the reply, and reports the fields that the API
-// server did not keep. A reply without a version is not one of an API server:
-// adopt ignores it.
-func (c *change) adopt(reply Object) error {
-	sent := c.after.content.tree(c.names.Conditions)
-	if reply == nil || reply.GetResourceVersion() == "" {
-		return c.after.set(sent)
-	}
-	document, err := open("the reply", reply)
-	if err != nil {
-		return err
-	}
-	stored := side{document: document}
-	err = c.decode(&stored)
-	if err != nil {
-		return err
-	}
-	list := &stored.content.conditions
-	if len(list.items) == 0 {
-		list.isSet = c.after.content.conditions.isSet // a type may leave out an empty list
-	}
-	err = c.take(stored)
-	if err != nil {
-		return err
-	}
-	before := c.base.content.tree(c.names.Conditions)
-	if c.after.content.conditions.isSet {
-		sent[c.names.Conditions] = c.after.content.conditions.withoutPruned(*list).encoded()
-	}
-	return c.unkept.learn(c.after.object, before, sent, stored.content.tree(c.names.Conditions), c.now)
-}
-
-// take makes after equal to stored. If the spec may have changed since the
-// read, take sets only the status: with the new version, an Update of after
-// would revert the spec.
-func (c *change) take(stored side) error {
-	isBefore := stored.document == c.base.document && !c.isMerged
-	if isBefore || c.hasNewSpec(stored.object) {
-		return c.after.set(stored.content.tree(c.names.Conditions))
-	}
-	c.after.setObject(stored.document)
-	return nil
-}
-
-// hasNewSpec reports whether the spec may have changed since the reconcile
-// began. After keeps the version that was read then.
-func (c *change) hasNewSpec(stored Object) bool {
-	if !c.isMerged {
-		return false
-	}
-	generation := stored.GetGeneration()
-	return generation != c.generation || generation == 0
+	return json.Marshal(patch)
 }

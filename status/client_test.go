@@ -94,7 +94,7 @@ func TestForClient_WritesTypedAndUnstructured(t *testing.T) {
 	s.relabel("a", "owner", "user")
 	result, err := w.Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
-	assert.Equal(t, status.Merged, result)
+	assert.Equal(t, status.Written, result)
 	assert.Equal(t, get[Run](t, s, "a").ObjectMeta, after.ObjectMeta)
 
 	loose := get[unstructured.Unstructured](t, s, "a")

@@ -4,11 +4,13 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,277 +21,220 @@ import (
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// Commit sends the patch that [Patch] computes from before, after and f. It
-// sends one request, or none if there is nothing to write.
+// maxAttempts is how often a Commit sends its patch: it tries again after a
+// conflict about something else.
+const maxAttempts = 5
+
+// Commit sends the patch that [FieldNames.Patch] computes: one request, or none
+// if there is nothing to write. facts is at most one; none is the zero [Facts].
 //
-// If another client wrote since before was read, Commit merges and tries again,
-// up to Retries times, with two requests each. From the second conflict on it
-// pauses first: for 10 to 20 ms, then longer, and for at most 160 ms. It takes
-// each field of the status and each condition from the side that changed it,
-// and keeps the stored startedAt and finishedAt. If before has no status and
-// the stored one has no observedGeneration, no reconcile has reported: after
-// replaces the defaults of the CRD, and the values of other writers in its
-// fields. Commit never overwrites a newer status. It writes nothing and returns
+//	before := run.DeepCopy()
+//	run.Status.Phase = "Running"
+//	result, err := writer.Commit(ctx, before, run, status.Facts{Progress: status.Running})
 //
-//   - [ErrSuperseded] if the stored status is of a newer generation,
-//   - [ErrStaleRead], which is also an ErrSuperseded, if before is older than
-//     the last write of this Writer, at most 5 minutes ago,
-//   - [ErrReplaced] if the object was deleted and recreated,
-//   - [ErrFieldConflict] if both sides changed one field or condition to
-//     different values: the other side may be this controller's next instance,
-//   - the API server's conflict after Retries.
+// If another client changed metadata, the spec or conditions of other
+// controllers since the read, Commit sends its changes again, up to four times.
+// If the status differs otherwise, or the object does, it writes nothing and
+// returns [ErrSuperseded], [ErrStaleRead], [ErrReplaced] or [ErrFieldConflict].
+// Return each error from Reconcile, so that the controller reconciles again.
 //
-// Test for the first four with errors.Is. Return these and any other error
-// from Reconcile, so that the controller reconciles the object again. Commit
-// wraps errors of the client. A spec that changed since the read is not an
-// error: observedGeneration has the value that was read, and the watch triggers
-// the next reconcile.
+// Commit writes only the status. If labels, annotations or finalizers of after
+// differ from before, it writes the status and returns an error: send them with
+// a separate request before, which gives after a new resourceVersion.
 //
-// Commit writes only the status. If finalizers, labels, annotations, owner
-// references, the spec or another part of after differ from before, Commit
-// writes the status and returns an error that names them, too. Send such a
-// change with a separate request before. If that request has given after a new
-// resourceVersion, Commit does not look at these parts.
+// After [Written], after equals the stored object. After [Unchanged], or if the
+// spec changed since the read, at least its status does. To commit again in the
+// same reconcile, go on with after, and take a DeepCopy of it as the next
+// before: the copies from before the first Commit are [ErrStaleRead].
 //
-// A merge patch cannot carry null. If the schema requires a field that is null
-// in after, Commit returns an error that names the field and the remedy.
+// A field that the API server does not store as sent causes Written and an
+// error that names it, once for an object in five minutes. The difference alone
+// is not sent again in that time.
 //
-// If a write gets no answer, such as after a timeout, the API server may have
-// done it, or may do it late. Until before has a newer version than that write
-// was sent with, Commit writes updatedAt if there is nothing else to write, so
-// that the late write fails. A conflict is then ErrStaleRead, also if the
-// object was recreated: the earlier write may be done, so Commit merges
-// nothing.
+// If the API server refuses the status, because it is too large or a field is
+// invalid, Commit sends one more patch: the conditions, observedGeneration,
+// updatedAt, and a startedAt that was never stored. finishedAt waits for the
+// whole status. The error each time has the Reason StatusRefused, and
+// apierrors.IsInvalid holds for it if it does for the refusal.
 //
-// After [Written] or [Merged], after equals the stored object: metadata, spec
-// and status. After [Unchanged], at least its status does. If the spec changed
-// since the read, only the status does: spec, metadata and resourceVersion stay
-// as they were read, so that a later Update conflicts. After [Gone] or an error
-// with an empty Result, Commit has not changed after. To commit again in the
-// same reconcile, take a DeepCopy of after as the next before.
-//
-// An object that no longer exists is [Gone], which is not an error. Commit
-// returns it only if the answer of the API server is about this object. A 404
-// of a proxy, or of a version that is not served, is an error.
-//
-// If the API server stores another value than the one sent, because the CRD's
-// schema prunes the field or has a default, or a conversion webhook drops it,
-// Commit returns [Written] or [Merged] and an error that names the field. It
-// reports this once for each object. A default of a field that was not sent is
-// not an error, also in an element of a list. For 10 minutes a difference in
-// such fields alone is not written again. Then the Writer forgets it: the next
-// Commit sends the field again, and reports it again if it is still not kept.
-// The Writer remembers at most 32768 differences, in about 7 MiB, and drops the
-// oldest.
-//
-// If the API server refuses the patch because the object is too large, or
-// because of fields of the status that Commit can leave out, the verdict is
-// kept: Commit sends one more patch, with the conditions, startedAt,
-// finishedAt, and if the work is [Done] observedGeneration. The condition
-// [StatusTruncated] names the fields. Commit returns an error each time, and
-// does not repeat that patch while it would change only updatedAt. The next
-// Commit of the whole status removes the condition.
-//
-// If ctx ends, Commit returns the error of the client, or in a pause the
-// conflict with the error of ctx. Commit is safe for concurrent use if each
-// call has its own after.
-func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
+// An object that no longer exists is [Gone], which is not an error. Commit is
+// safe for concurrent use if each call has its own after.
+func (w Writer) Commit(ctx context.Context, before, after Object, facts ...Facts) (Result, error) {
 	start := time.Now()
-	result, err := w.commit(ctx, before, after, f)
+	result, err := w.commit(ctx, before, after, facts)
 	if w.OnCommit != nil {
 		w.OnCommit(label(result, err), time.Since(start))
 	}
 	return result, err
 }
 
-func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
+func (w Writer) commit(ctx context.Context, before, after Object, facts []Facts) (Result, error) {
 	if w.client == nil {
 		return "", errors.New("status: commit: the Writer has no client: " +
 			"it is the zero Writer, or the argument of ForClient or ForResource was nil")
 	}
-	c := change{
-		Facts: f, names: w.FieldNames,
-		now: w.clock(), heartbeat: w.Heartbeat, unkept: w.client.unkept,
+	if len(facts) > 1 {
+		return "", fmt.Errorf("status: commit: %d Facts are given; want at most one", len(facts))
 	}
-	err := c.open(before, after)
+	err := refusePair(before, after)
 	if err != nil {
 		return "", err
 	}
-	outside := c.refuseOutside()
-	result, err := w.write(ctx, &c)
-	if outside == nil || result == Gone {
-		return result, err
+	outside := refuseOutside(before, after)
+	result, err := w.write(ctx, before, after, append(facts, Facts{})[0])
+	if outside != nil && result != Gone {
+		err = errors.Join(err, outside)
 	}
-	return result, errors.Join(err, outside)
+	return result, err
 }
 
 // write brings the status of after to the API server.
-func (w Writer) write(ctx context.Context, c *change) (Result, error) {
-	err := w.refuseStale(c)
-	if err != nil {
-		return "", err
+func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Result, error) {
+	now := time.Now()
+	last := w.client.memory.of(before.GetUID(), now)
+	if last.isOlder(before) {
+		return "", fmt.Errorf("%w: %s was read with resourceVersion %s, and the API server has returned %d; "+
+			"reconcile again when the cache has caught up; the Writer forgets a write after %s",
+			ErrStaleRead, nameOf(before), before.GetResourceVersion(), last.version, rememberWrite)
 	}
-	isIdle, err := c.begin()
-	if err != nil {
-		return "", err
-	}
-	if isIdle {
+	if !last.isUnanswered && w.isIdle(before, after, f, now) {
 		return Unchanged, nil
 	}
-	if w.Redact != nil {
-		c.redact(w.Redact)
+	c, err := w.plan(before, after, f, now)
+	if err != nil {
+		return "", err
 	}
-	return w.patch(ctx, c)
-}
-
-// patch sends patches until the API server accepts or refuses one.
-func (w Writer) patch(ctx context.Context, c *change) (Result, error) {
-	for conflicts := 1; ; conflicts++ {
-		data, err := c.plan()
+	for attempt := 1; ; attempt++ {
+		patch := c.patch(last.lost)
+		if patch == nil && !last.isUnanswered {
+			return Unchanged, c.adopt(after, c.base, c.stored)
+		}
+		data, err := pinned(c.base, patch) // without a change, it asks whether the copy is the stored object
 		if err != nil {
 			return "", err
 		}
-		if data == nil {
-			return Unchanged, w.keep(c)
-		}
-		reply, err := w.send(ctx, request{object: c.base.object, subresource: "status", data: data})
+		reply, err := w.request(ctx, c.base, "status", data)
 		if err == nil {
-			return w.adopt(c, reply)
+			return w.written(c, after, reply, patch != nil)
 		}
-		if !w.isWorthRetrying(ctx, c, err, conflicts) {
-			return w.refused(ctx, c, err)
+		if apierrors.IsNotFound(err) {
+			return w.gone(ctx, before, err)
 		}
-		result, err := w.rebase(ctx, c, err, conflicts)
-		if err != nil || result == Gone {
-			return result, err
+		if isRefused(err) {
+			return w.reduce(ctx, c, after, err)
+		}
+		if isUnanswered(err) {
+			last.isUnanswered = true
+			w.client.memory.set(before.GetUID(), last, now)
+		}
+		if !apierrors.IsConflict(err) || attempt == maxAttempts || ctx.Err() != nil {
+			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), err)
+		}
+		live, err := w.request(ctx, before, "status", []byte("{}")) // needs no right to read
+		if err != nil {
+			return isGone(before, "reading "+nameOf(before)+" after a conflict", err)
+		}
+		err = c.rebase(live, w.Owned)
+		if err != nil {
+			return "", err
 		}
 	}
 }
 
-// isWorthRetrying reports whether to merge after an error of a patch. With a
-// pending write, a merge would take the own write for another writer's.
-func (w Writer) isWorthRetrying(ctx context.Context, c *change, err error, conflicts int) bool {
-	if !apierrors.IsConflict(err) || c.isPending {
-		return false
+// written makes after the stored object, and remembers the write. It returns an
+// error that names the fields that the API server did not keep.
+func (w Writer) written(c *change, after, reply Object, isWrite bool) (Result, error) {
+	result := Unchanged
+	if isWrite {
+		result = Written
 	}
-	return conflicts <= cmp.Or(w.Retries, 4) && ctx.Err() == nil
+	if reply.GetResourceVersion() == "" { // not the reply of an API server
+		return result, setStatus(after, c.want)
+	}
+	stored, err := statusOf(reply)
+	if err != nil {
+		return result, fmt.Errorf("status: commit: the reply: %w", err)
+	}
+	err = c.adopt(after, reply, stored)
+	if err != nil {
+		return result, err
+	}
+	lost := c.lose(stored)
+	last := w.client.memory.of(reply.GetUID(), c.now)
+	next := lastWrite{version: max(last.version, versionOf(reply)), lost: c.difference()}
+	w.client.memory.set(reply.GetUID(), next, c.now)
+	if len(lost) == 0 || next.lost == last.lost {
+		return result, nil
+	}
+	return result, fmt.Errorf("status: the API server did not keep %s as sent; "+
+		"declare it in the CRD's schema without a default, stop setting it, "+
+		"or for a field of the contract set its name, or \"-\" for none, in FieldNames",
+		strings.Join(lost, ", "))
 }
 
-// refused is the result of a patch that failed for good.
-func (w Writer) refused(ctx context.Context, c *change, err error) (Result, error) {
-	refusal, isAboutField := c.refusalOf(err)
+// reduce writes the verdict without the fields that the API server refused. It
+// makes at most one request.
+func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal error) (Result, error) {
+	refused := refusedError{fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), refusal)}
+	whole := c.want
+	c.want = maps.Clone(c.stored)
+	for _, name := range []string{c.names.Conditions, c.names.ObservedGeneration, c.names.StartedAt} {
+		value, has := whole[name]
+		if has {
+			c.want[name] = value
+		}
+	}
+	c.isBeat = false
+	patch := c.patch(0)
+	isLess := len(c.different()) < len((&change{names: c.names, stored: c.stored, want: whole}).different())
+	if patch == nil || !isLess {
+		return "", refused
+	}
+	data, err := pinned(c.base, patch)
+	if err != nil {
+		return "", err
+	}
+	reply, err := w.request(ctx, c.base, "status", data)
+	if err != nil {
+		return "", errors.Join(refused, fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err))
+	}
+	result, err := w.written(c, after, reply, true)
+	return result, errors.Join(refused, err)
+}
+
+// request sends a merge patch to o or its subresource, and returns the stored
+// object.
+func (w Writer) request(ctx context.Context, o Object, subresource string, data []byte) (Object, error) { //nolint:ireturn // of any kind
+	reply, err := w.client.send(ctx, request{object: o, subresource: subresource, data: data, manager: w.FieldManager})
 	switch {
-	case apierrors.IsNotFound(err):
-		return w.gone(ctx, c.base.object, err)
-	case isAboutField:
-		return w.truncated(ctx, c, refusal, err)
-	case apierrors.IsConflict(err) && c.isPending:
-		return "", c.refusePending()
-	case isUnanswered(err):
-		w.client.writes.lost(w.keyOf(c), versionOf(c.base.object), w.clock())
-	}
-	err = c.after.explainNulls(err)
-	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base.object), err)
-}
-
-// rebase reads the stored object after a conflict, and merges.
-func (w Writer) rebase(ctx context.Context, c *change, conflict error, conflicts int) (Result, error) {
-	name := nameOf(c.base.object)
-	err := pause(ctx, conflicts)
-	if err != nil {
-		return "", fmt.Errorf("status: commit: patching %s: %w: %w while waiting to try again",
-			name, conflict, err)
-	}
-	live, err := w.fetch(ctx, c.base.object)
-	if err != nil {
-		return isGone(c.base.object, "reading "+name+" after a conflict", err)
-	}
-	err = c.rebase(live)
-	if errors.Is(err, ErrFieldConflict) && w.client.writes.isEmpty() {
-		err = fmt.Errorf("%w; this Writer has written nothing yet: "+
-			"make one Writer for all reconciles, so that it knows its own writes", err)
-	}
-	return "", err
-}
-
-// adopt is the result of a patch that the API server answered with reply.
-func (w Writer) adopt(c *change, reply Object) (Result, error) {
-	err := c.adopt(reply)
-	w.remember(c, reply)
-	if c.isMerged {
-		return Merged, err
-	}
-	return Written, err
-}
-
-// keep ends a Commit that has nothing to write.
-func (w Writer) keep(c *change) error {
-	err := c.take(c.base)
-	if c.isMerged {
-		w.remember(c, c.base.object)
-	}
-	return err
-}
-
-// clock returns the time now.
-func (w Writer) clock() time.Time { return cmp.Or(w.now, time.Now()) }
-
-// keyOf identifies the object and this writer of it.
-func (w Writer) keyOf(c *change) writeKey {
-	return w.client.writes.keyOf(c.base.object.GetUID(), w.Owned)
-}
-
-// refuseStale returns an error if before is older than the last write of this
-// Writer.
-func (w Writer) refuseStale(c *change) error {
-	before := c.base.object
-	version := versionOf(before)
-	last := w.client.writes.get(w.keyOf(c), w.clock())
-	c.isPending = last.pending(version)
-	if version == 0 || version >= last.newest {
-		return nil
-	}
-	isHanded := last.handed.version == version && last.handed == w.client.writes.handedOf(c.base.document)
-	if isHanded {
-		return nil
-	}
-	return fmt.Errorf("%w: %s was read with resourceVersion %d, and the API server has returned %d; "+
-		"reconcile again when the cache has caught up; "+
-		"the Writer forgets a write, and accepts any copy, %s after it",
-		ErrStaleRead, nameOf(before), version, last.newest, rememberWrite)
-}
-
-// remember keeps the version of o, which the API server returned. If after has
-// its status with an older version, after is a copy to go on from, too.
-func (w Writer) remember(c *change, o Object) {
-	if o == nil {
-		return
-	}
-	var handed handedCopy
-	if c.hasNewSpec(o) {
-		handed = w.client.writes.handedOf(c.after.document)
-	}
-	w.client.writes.answered(w.keyOf(c), versionOf(c.base.object), versionOf(o), handed, w.clock())
-}
-
-// fetch returns the stored object. The API server answers an empty patch with
-// it, for which the role of a patch is enough.
-func (w Writer) fetch(ctx context.Context, o Object) (Object, error) { //nolint:ireturn // of any kind
-	return w.send(ctx, request{object: o, subresource: "status", data: []byte("{}")})
-}
-
-// send returns the object of the reply; nil for none. The reply is of the type
-// of the object.
-func (w Writer) send(ctx context.Context, r request) (Object, error) { //nolint:ireturn // of any kind
-	r.manager = w.FieldManager
-	reply, err := w.client.send(ctx, r)
-	if err != nil || isnil.Is(reply) {
+	case err != nil:
 		return nil, err
-	}
-	if reflect.TypeOf(reply) != reflect.TypeOf(r.object) {
-		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, r.object)
+	case isnil.Is(reply):
+		return blank(o), nil
+	case reflect.TypeOf(reply) != reflect.TypeOf(o):
+		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, o)
 	}
 	return reply, nil
+}
+
+// refuseOutside returns an error if metadata of after differs from before. If
+// after has another version, a separate request has sent it.
+func refuseOutside(before, after Object) error {
+	var names []string
+	if !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
+		names = append(names, "metadata.annotations")
+	}
+	if !slices.Equal(before.GetFinalizers(), after.GetFinalizers()) {
+		names = append(names, "metadata.finalizers")
+	}
+	if !maps.Equal(before.GetLabels(), after.GetLabels()) {
+		names = append(names, "metadata.labels")
+	}
+	if names == nil || before.GetResourceVersion() != after.GetResourceVersion() {
+		return nil
+	}
+	return fmt.Errorf("status: commit: %s of %s differ from before, and Commit writes only the status; "+
+		"send them with a separate request before", strings.Join(names, ", "), nameOf(before))
 }
 
 // gone finds out whether the object no longer exists, or its kind has no status
@@ -301,19 +246,18 @@ func (w Writer) gone(ctx context.Context, before Object, first error) (Result, e
 	if err != nil {
 		return "", err
 	}
-	live, err := w.send(ctx, request{object: before, data: []byte("{}")})
-	asking := "asking whether " + name + " exists, after a 404"
+	live, err := w.request(ctx, before, "", []byte("{}"))
 	isFromProxy := apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	if apierrors.IsForbidden(err) && !isFromProxy {
 		return Gone, nil
 	}
+	asking := "asking whether " + name + " exists, after a 404"
 	if err != nil {
 		return isGone(before, asking, err)
 	}
 	switch {
-	case live == nil, live.GetUID() == "", live.GetName() != before.GetName():
-		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid",
-			asking)
+	case live.GetUID() == "", live.GetName() != before.GetName():
+		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid", asking)
 	case live.GetUID() == before.GetUID():
 		return "", fmt.Errorf("status: commit: %s exists, but its kind has no status subresource; "+
 			"enable it in the CRD: %w", name, first)

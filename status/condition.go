@@ -49,10 +49,16 @@ func SetCondition(conds *[]metav1.Condition, c metav1.Condition, now time.Time) 
 		*conds = append(*conds, updated(metav1.Condition{}, c, now))
 		return true
 	}
-	c = updated(*stored, c, now)
-	isSame := sameVerdict(*stored, c) && sameSecond(&stored.LastTransitionTime, &c.LastTransitionTime)
-	*stored = c
+	next := updated(*stored, c, now)
+	isSame := isSameCondition(*stored, next) && stored.ObservedGeneration == next.ObservedGeneration
+	*stored = next
 	return !isSame
+}
+
+// isSameCondition reports whether two conditions of one type are equal except
+// for their generations.
+func isSameCondition(a, b metav1.Condition) bool {
+	return sameTexts(a, b) && sameSecond(&a.LastTransitionTime, &b.LastTransitionTime)
 }
 
 // updated returns the condition to store for c in place of stored, which is
@@ -83,12 +89,6 @@ func findCondition(conds []metav1.Condition, typ string) *metav1.Condition {
 		}
 	}
 	return nil
-}
-
-// sameVerdict compares all fields but the transition time.
-func sameVerdict(a, b metav1.Condition) bool {
-	a.LastTransitionTime = b.LastTransitionTime
-	return a == b
 }
 
 // sameTexts compares the status, the reason and the message.

@@ -226,7 +226,7 @@ func TestPatch_UnchangedVerdictTakesTheNewGeneration(t *testing.T) {
 			before.Status.Conditions[0].LastTransitionTime = *at(0)
 			after := before.DeepCopy()
 			tc.set(&after.Status.Conditions)
-			patch, err := status.Patch(before, after, status.Facts{}, noon.Add(time.Hour))
+			patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon.Add(time.Hour))
 			require.NoError(t, err)
 			assert.JSONEq(t, `{"metadata":{"resourceVersion":"41"},"status":{`+tc.want+
 				`"observedGeneration":4,"updatedAt":"2025-06-01T13:00:00Z"}}`, string(patch), tc.reason)
@@ -234,7 +234,7 @@ func TestPatch_UnchangedVerdictTakesTheNewGeneration(t *testing.T) {
 			before.Status = after.Status
 			after = before.DeepCopy()
 			tc.set(&after.Status.Conditions)
-			patch, err = status.Patch(before, after, status.Facts{}, noon.Add(2*time.Hour))
+			patch, err = status.FieldNames{}.Patch(before, after, status.Facts{}, noon.Add(2*time.Hour))
 			require.NoError(t, err)
 			assert.Nil(t, patch, "and on the same generation nothing changes")
 		})

@@ -18,49 +18,46 @@
 //
 //	writer := status.ForResource(clientset.ExampleV1().Runs)
 //
-// [Writer.Commit] replaces Get, UpdateStatus and a retry on conflict. [Facts]
-// says how far the work is:
+// [Writer.Commit] replaces Get, UpdateStatus and a retry on conflict. A kind
+// that runs and ends also passes [Facts], which say how far the work is:
 //
 //	before := run.DeepCopy()
 //	run.Status.Phase = "Running"
 //	result, err := writer.Commit(ctx, before, run, status.Facts{Progress: status.Running})
 //
-// Commit merges changes of other writers. If the object was recreated or has a
-// newer status, it writes nothing and returns an error. Return it from
-// Reconcile, so that the controller tries again.
+// Commit carries over what other writers changed outside of this controller's
+// status. If the status changed otherwise, or the object was recreated, it
+// writes nothing and returns an error. Return it from Reconcile, so that the
+// controller tries again: the other writer may be its own next leader.
 //
-// [Patch] is the contract as a pure function, for any client. [FieldNames]
-// adapts Commit and Patch to kinds with other field names, typed or
+// [FieldNames.Patch] is the contract as a pure function, for any client.
+// [FieldNames] adapts both to kinds with other field names, typed or
 // unstructured. Package status/rules makes the API server hold every writer to
 // the contract, and package status/statustest tests a controller.
 //
 // The package starts no goroutine and does not log. A Writer remembers only its
-// last writes, and for 10 minutes which fields the API server does not keep. An
-// error about a value names the field and what is accepted.
+// last writes, for five minutes. An error about a value names the field and
+// what is accepted.
 //
 // # Stale caches
 //
 // A cache may be late: a reconcile then starts from a copy that is older than
 // the controller's own last write. The Writer remembers the version that its
-// last write of each object returned. Commit refuses an older copy with
-// [ErrStaleRead], without a request unless that write got no answer. It accepts
-// a stale copy in two cases. What both sides changed is then an
-// [ErrFieldConflict], and the rest of both is merged:
+// last write of each object returned. [Writer.IsStale] says so before the work
+// is done again, and Commit refuses the copy with [ErrStaleRead], without a
+// request. It does not know a write of the process before, nor one that is
+// older than five minutes. A stale copy is then accepted, and Commit returns
+// [ErrFieldConflict] if it has something to write.
 //
-//   - the first Commit after a restart or failover, from a copy older than the
-//     predecessor's write,
-//   - a copy older than 5 minutes. For that time at most, a restore of etcd, or
-//     a watch that is dead, makes Commit refuse an object.
-//
-// The remedy is EnableReadYourWritesConsistency of controller-runtime v0.25, an
-// experimental option that makes reads wait for the cache. A live read works
-// with every client.
+// EnableReadYourWritesConsistency of controller-runtime v0.25 makes reads wait
+// for the cache. It is experimental. It knows the writes of this process only,
+// and does not hold for unstructured objects. A live read works with every
+// client.
 //
 // The memory belongs to the client that was passed to [ForClient] or
-// [ForResource], so make one Writer and share it. Its copies share the memory.
-// Writers with other Owned types are other writers. It needs the object's uid,
-// and resourceVersions that are numbers. It has at most 16384 objects, in about
-// 4 MiB, and drops the oldest.
+// [ForResource], so make one Writer for a controller and share it. Its copies
+// share the memory. It needs the object's uid, and resourceVersions that are
+// numbers. It has at most 16384 objects, in about 4 MiB, and drops the oldest.
 //
 // # Two controllers of one object
 //
@@ -80,9 +77,9 @@
 //
 // Use server-side apply for fields that many programs write, and for lists with
 // elements of several owners. An example is an object in which ten controllers
-// have one condition each. If they write at the same time, a Commit costs about
-// six patches, and some Commits fail. An apply costs one patch and does not
-// conflict. With a client of client-go:
+// have one condition each. If they write at the same time, a Commit sends its
+// patch up to five times, and some Commits fail. An apply costs one patch and
+// does not conflict. With a client of client-go:
 //
 //	apply := &unstructured.Unstructured{Object: map[string]any{
 //		"apiVersion": "example.com/v1", "kind": "Run", "metadata": map[string]any{"name": name},
@@ -99,5 +96,6 @@
 // Use Update of the status, or a JSON Patch, for a field that the schema
 // requires and that may be null: a merge patch cannot carry null. For a status
 // with a single condition, meta.SetStatusCondition of apimachinery and an
-// Update are enough.
+// Update are enough. For a Ready that sums up other conditions, use
+// conditions.SetSummary of flux or cluster-api before Commit.
 package status

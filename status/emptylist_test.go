@@ -66,9 +66,10 @@ func TestCommit_KeepsAnEmptyListOfConditions(t *testing.T) {
 		before, after := get[kind[optionalList]](t, s, "a"), get[kind[optionalList]](t, s, "a")
 		after.Status.Phase = "Running"
 		s.restatus("a", `{"conditions":[]}`)
-		result, err := via(client[kind[optionalList]]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+		w := via(client[kind[optionalList]]{s}.Patch, status.Writer{Owned: []string{"Other"}})
+		result, err := w.Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
-		assert.Equal(t, status.Merged, result)
+		assert.Equal(t, status.Written, result)
 		assert.Equal(t, []any{}, stored(s))
 	})
 	t.Run("Unstructured", func(t *testing.T) {

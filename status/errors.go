@@ -6,6 +6,7 @@ package status
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,9 +32,9 @@ var (
 	// If the CRD has the rules of package status/rules, the API server refuses
 	// that write: delete the object and restore it without its status.
 	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded", nil}
-	// ErrStaleRead: before is older than the last write of this Writer, or may
-	// be, because that write got no answer. Reconcile again from a newer copy.
-	// errors.Is(err, ErrSuperseded) holds for it as well.
+	// ErrStaleRead: before is older than the last write of this Writer.
+	// Reconcile again from a newer copy. errors.Is(err, ErrSuperseded) holds
+	// for it as well.
 	ErrStaleRead error = overtakenError{
 		"superseded", "status: before is older than the Writer's own last write", ErrSuperseded,
 	}
@@ -41,11 +42,12 @@ var (
 	ErrReplaced error = overtakenError{
 		"replaced", "status: the object was recreated under the same name", nil,
 	}
-	// ErrFieldConflict: another writer changed the same field or condition
-	// differently. It may be another instance of this controller that has
-	// taken over. Reconcile again from the stored object.
+	// ErrFieldConflict: since before was read, another writer changed a field
+	// of the status, or a condition that this controller owns or sets. It may
+	// be another instance of this controller that has taken over. Reconcile
+	// again from the stored object.
 	ErrFieldConflict error = overtakenError{
-		"field_conflict", "status: another writer changed the same field", nil,
+		"field_conflict", "status: another writer changed the status", nil,
 	}
 )
 
@@ -70,6 +72,39 @@ func (e overtakenError) Status() metav1.Status {
 		Status: metav1.StatusFailure, Code: http.StatusConflict,
 		Reason: metav1.StatusReasonConflict, Message: e.text,
 	}
+}
+
+// refusedError is the API server's refusal of a status, which the controller
+// wrote. It is not an error of the spec, which the user wrote.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error { return e.error }
+
+// Reason is the event reason of the error.
+func (refusedError) Reason() string { return "StatusRefused" }
+
+// Terminal reports false: the user of the object cannot repair its status.
+func (refusedError) Terminal() bool { return false }
+
+// isRefused reports whether the API server refuses the content of a patch. An
+// object that is too large for it causes a 413, and one that is too large for
+// its store a 500: etcd refuses 1.5 MiB, and its client 2 MiB.
+func isRefused(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	message := answer.Status().Message
+	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		strings.Contains(message, "request is too large") ||
+		strings.Contains(message, "trying to send message larger than max")
+}
+
+// isUnanswered reports whether the API server may have done, or may still do,
+// the request that failed with err.
+func isUnanswered(err error) bool {
+	var answer apierrors.APIStatus
+	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError
 }
 
 // label is the result for OnCommit.

@@ -25,7 +25,7 @@ func Example() {
 	run := stored()
 	after := run.DeepCopy()
 	after.Status.Phase = "Running"
-	patch, err := status.Patch(run, after, status.Facts{Progress: status.Running}, noon)
+	patch, err := status.FieldNames{}.Patch(run, after, status.Facts{Progress: status.Running}, noon)
 	fmt.Println(string(patch), err)
 	// Output:
 	// {"metadata":{"resourceVersion":"41"},"status":{"observedGeneration":2,"phase":"Running","startedAt":"2025-06-01T12:00:00Z","updatedAt":"2025-06-01T12:00:00Z"}} <nil>
@@ -45,7 +45,7 @@ func Example_unitTest() {
 
 	before := stored()
 	after, facts := reconcile(before, "")
-	patch, err := status.Patch(before, after, facts, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, facts, noon)
 	fmt.Println("written:", patch != nil, err)
 	fmt.Println("broken:", statustest.Check(before.Status.Stamp, after.Status.Stamp, before.Generation))
 	fmt.Println("finished:", after.Status.FinishedAt.UTC(), "started:", after.Status.StartedAt)
@@ -63,10 +63,10 @@ func ExamplePatch() {
 	facts := status.Facts{Progress: status.Running}
 
 	seen := run.DeepCopy()
-	patch, _ := status.Patch(run, seen, facts, noon.Add(time.Hour))
+	patch, _ := status.FieldNames{}.Patch(run, seen, facts, noon.Add(time.Hour))
 	fmt.Println(string(patch))
 
-	patch, _ = status.Patch(seen, seen.DeepCopy(), facts, noon.Add(2*time.Hour))
+	patch, _ = status.FieldNames{}.Patch(seen, seen.DeepCopy(), facts, noon.Add(2*time.Hour))
 	fmt.Println(patch == nil)
 	// Output:
 	// {"metadata":{"resourceVersion":"41"},"status":{"observedGeneration":2,"updatedAt":"2025-06-01T13:00:00Z"}}

@@ -247,7 +247,7 @@ func change(t *testing.T, s *server, how string, before, after status.Object, n 
 		}
 	case "Patch":
 		set(after)
-		_, err := status.Patch(before, after, running, noon)
+		_, err := status.FieldNames{}.Patch(before, after, running, noon)
 		require.NoError(t, err)
 		return
 	}

@@ -4,15 +4,16 @@
 package status
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // FieldNames says where the status of a kind keeps the contract's fields, by
@@ -28,7 +29,6 @@ import (
 // each field that the schema of the kind does not have. In it a time is an RFC
 // 3339 text.
 //
-// Call FieldNames.Patch in place of [Patch], or set Writer.FieldNames.
 // FieldNames.Patch and Commit return an error for a name that a typed status
 // does not have, that two fields share, or that is not directly under status.
 type FieldNames struct {
@@ -53,32 +53,76 @@ type FieldNames struct {
 	// type and status: Commit sets only fields that the type has. An
 	// unstructured status has no type: Commit sets lastTransitionTime and
 	// observedGeneration in a new condition, and in a stored condition only if
-	// it has them. An empty list is stored as such if the type has the field
-	// without omitempty, or the stored status has a list.
+	// it has them.
 	//
 	// With "-" a list named conditions is one value: Commit does not check or
-	// redact its items, and two writers that change it differently are a
-	// conflict.
+	// redact its items. Use it for a list that has a type twice, such as a
+	// history.
 	Conditions string
 
 	_ struct{}
 }
 
+// Patch applies the contract to after's status and returns the merge patch for
+// the status subresource that makes before into after, pinned to before's
+// resourceVersion. It returns nil if nothing but updatedAt would change. It
+// sends nothing: pass the patch to any client, as types.MergePatchType. n says
+// where the kind keeps the contract's fields: FieldNames{} is usual.
+//
+// before is the object that the reconcile read, such as the informer's copy.
+// Patch never changes it. after is a DeepCopy of before with a changed status.
+// Generation and version come from before, so that the status never claims a
+// spec that the reconcile did not see.
+//
+// Patch ignores the four contract fields of after and computes them itself,
+// from before and f, by the rules of [Stamp.Observe]. Conditions that changed
+// are fitted as by [SetCondition], and their order does not count. Differences
+// outside of the status are not sent.
+//
+// The patch has all changes: null for a field that was cleared, and a whole
+// list for a list that changed. It also has fields that are zero: a schema may
+// require them, and a typed object does not show whether they are stored.
+//
+// Patch makes after's status the one that the API server stores after the
+// patch. An error does not change after. [ErrSuperseded] says that before's
+// status is of a newer generation than its spec. Patch is safe for concurrent
+// use if each call has its own after.
+func (n FieldNames) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
+	err := refusePair(before, after)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Writer{FieldNames: n}.plan(before, after, f, now)
+	if err != nil {
+		return nil, err
+	}
+	patch := c.patch(0)
+	if patch == nil {
+		return nil, setStatus(after, c.want)
+	}
+	data, err := pinned(before, patch)
+	if err != nil {
+		return nil, err
+	}
+	return data, setStatus(after, c.want)
+}
+
 // absent is the name of a field that a kind does not have.
 const absent = "-"
 
-// resolve fills in the names, and refuses names that d has no field for.
-func (n FieldNames) resolve(d *document) (FieldNames, error) {
+// resolve fills in the names for o, whose stored status is known. It refuses
+// names that o has no field for.
+func (n FieldNames) resolve(o Object, stored map[string]any) (FieldNames, error) {
 	fields := []struct {
-		name     *string
-		usual    string
-		needsOne bool // setStamp refuses a field that the type does not have
+		name    *string
+		usual   string
+		mayLack bool // without it, setStamp refuses an object that needs it
 	}{
-		{&n.ObservedGeneration, "observedGeneration", false},
-		{&n.UpdatedAt, "updatedAt", false},
-		{&n.StartedAt, "startedAt", true},
-		{&n.FinishedAt, "finishedAt", true},
-		{&n.Conditions, "conditions", false},
+		{&n.ObservedGeneration, "observedGeneration", true},
+		{&n.UpdatedAt, "updatedAt", true},
+		{&n.StartedAt, "startedAt", false},
+		{&n.FinishedAt, "finishedAt", false},
+		{&n.Conditions, "conditions", true},
 	}
 	usedBy := map[string]string{}
 	for _, f := range fields {
@@ -88,7 +132,7 @@ func (n FieldNames) resolve(d *document) (FieldNames, error) {
 		if name == absent {
 			continue
 		}
-		if !isFieldName(name) {
+		if strings.ContainsAny(name, ".[]") || strings.TrimSpace(name) != name {
 			return n, fmt.Errorf("status: FieldNames: the name %q of %s is not accepted; "+
 				"want a field directly under status, without dots, brackets and blanks, or \"-\"",
 				name, f.usual)
@@ -99,46 +143,72 @@ func (n FieldNames) resolve(d *document) (FieldNames, error) {
 				other, f.usual, name)
 		}
 		usedBy[name] = f.usual
+		_, isStored := stored[name]
 		switch {
-		case d.has(name):
+		case isStored, !isAsked && !f.mayLack, hasField(o, name):
 		case isAsked:
 			return n, noField(name)
-		case !f.needsOne:
+		default:
 			*f.name = absent
 		}
 	}
 	return n, nil
 }
 
-// isFieldName reports whether name can be a field directly under status.
-func isFieldName(name string) bool {
-	return !strings.ContainsAny(name, ".[]") && strings.TrimSpace(name) == name
+// hasField reports whether the type of o's status has the field. An
+// unstructured status has every field.
+func hasField(o Object, name string) bool {
+	_, isUntyped := o.(runtime.Unstructured)
+	v, err := valueOf(o)
+	if isUntyped || err != nil {
+		return true
+	}
+	null, err := json.Marshal(map[string]any{name: nil})
+	if err != nil {
+		return true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(null))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(reflect.New(v.Type()).Interface()) == nil
 }
-
-// has reports whether the field is one of the contract's, or the conditions. n
-// is resolved.
-func (n FieldNames) has(name string) bool {
-	names := []string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}
-	return name != absent && slices.Contains(names, name)
-}
-
-// nameOf is how an error names o: by the namespace, if it has one, and the
-// name.
-func nameOf(o Object) string { return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/") }
 
 func noField(name string) error {
 	return fmt.Errorf("status: status.%s: the status has no such field; "+
 		"add it, or set its name in FieldNames, or \"-\" for none", name)
 }
 
-// stampOf returns the contract's fields of d. n is resolved.
-func (n FieldNames) stampOf(d *document) (Stamp, error) {
-	var s Stamp
-	var err error
-	s.ObservedGeneration, err = asInt(d.field(n.ObservedGeneration))
-	if err != nil {
-		return s, fmt.Errorf("status: status.%s: %w", n.ObservedGeneration, err)
+// contractOf returns the contract's fields of a status in their encoded form.
+func (n FieldNames) contractOf(status any) (map[string]any, error) {
+	raw, err := json.Marshal(status)
+	var all map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("status: the status: want an object: %w", err)
+	}
+	fields := map[string]json.RawMessage{}
+	for _, name := range []string{
+		cmp.Or(n.ObservedGeneration, "observedGeneration"), cmp.Or(n.UpdatedAt, "updatedAt"),
+		cmp.Or(n.StartedAt, "startedAt"), cmp.Or(n.FinishedAt, "finishedAt"),
+	} {
+		raw, has := all[name]
+		if has {
+			fields[name] = raw
+		}
+	}
+	return encoded(fields)
+}
+
+// stampOf returns the contract's fields of a status. n is resolved.
+func (n FieldNames) stampOf(fields map[string]any) (Stamp, error) {
+	var s Stamp
+	generation, has := fields[n.ObservedGeneration]
+	number, isWhole := generation.(int64)
+	if has && !isWhole {
+		return s, fmt.Errorf("status: status.%s: want a whole number, got %T", n.ObservedGeneration, generation)
+	}
+	s.ObservedGeneration = number
 	times := []struct {
 		name string
 		to   **metav1.Time
@@ -148,119 +218,16 @@ func (n FieldNames) stampOf(d *document) (Stamp, error) {
 		{n.FinishedAt, &s.FinishedAt},
 	}
 	for _, t := range times {
-		*t.to, err = asTime(d.field(t.name))
-		if err != nil {
-			return s, fmt.Errorf("status: status.%s: %w", t.name, err)
+		value, has := fields[t.name]
+		if !has {
+			continue
 		}
+		text, _ := value.(string)
+		parsed, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return s, fmt.Errorf("status: status.%s: want a time such as 2006-01-02T15:04:05Z, got %.40q", t.name, value)
+		}
+		*t.to = &metav1.Time{Time: parsed}
 	}
 	return s, nil
-}
-
-// has reports whether there is a place for the field.
-func (d *document) has(name string) bool { return !d.isTyped() || d.field(name) != nil }
-
-// field returns a pointer to the field of the struct, or the value in the map.
-// It is nil for no field.
-func (d *document) field(name string) any {
-	if name == absent {
-		return nil
-	}
-	if !d.isTyped() {
-		return d.status[name]
-	}
-	f, _ := find(d.typed.Elem(), name, 0)
-	if !f.IsValid() {
-		return nil
-	}
-	return f.Addr().Interface()
-}
-
-// noDepth is deeper than structs are embedded.
-const noDepth = 16
-
-// find returns the field that encoding/json knows by name: of several the one
-// that is embedded least, and none if two are embedded equally deep. It is
-// noDepth deep if there is none.
-func find(v reflect.Value, name string, depth int) (found reflect.Value, at int) {
-	at = noDepth
-	for i := range v.NumField() {
-		field, level := findIn(v.Field(i), v.Type().Field(i), name, depth)
-		switch {
-		case level < at:
-			found = field
-			at = level
-		case level == at:
-			found = reflect.Value{}
-		}
-	}
-	return found, at
-}
-
-// findIn returns v if it is the field, or the field of the struct that v
-// embeds.
-func findIn(v reflect.Value, f reflect.StructField, name string, depth int) (reflect.Value, int) {
-	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if f.Anonymous && tag == "" {
-		embedded := structOf(v)
-		if embedded.IsValid() && depth < noDepth {
-			return find(embedded, name, depth+1)
-		}
-	}
-	isNamed := cmp.Or(tag, f.Name) == name
-	if !isNamed || !f.IsExported() {
-		return reflect.Value{}, noDepth
-	}
-	return v, depth
-}
-
-// structOf returns v, or what it points to. A nil pointer counts as one to an
-// empty struct. There is none if it is not a struct.
-func structOf(v reflect.Value) reflect.Value {
-	if v.Kind() == reflect.Pointer && v.IsNil() {
-		v = reflect.New(v.Type().Elem())
-	}
-	v = reflect.Indirect(v)
-	if v.Kind() != reflect.Struct {
-		return reflect.Value{}
-	}
-	return v
-}
-
-// asInt reads a whole number from a field. It is 0 for no field.
-func asInt(v any) (int64, error) {
-	p, isPlain := v.(*int64)
-	if isPlain {
-		return *p, nil
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return 0, fmt.Errorf("want a whole number, got %T", v)
-	}
-	switch n := decode(raw).(type) {
-	case nil:
-		return 0, nil
-	case int64:
-		return n, nil
-	}
-	return 0, fmt.Errorf("want a whole number, got %T", v)
-}
-
-// asTime reads a time from a field. It is nil for no field.
-func asTime(v any) (none *metav1.Time, err error) {
-	switch p := v.(type) {
-	case nil:
-		return none, nil
-	case *metav1.Time:
-		return p, nil
-	case **metav1.Time:
-		return *p, nil
-	case string:
-		t, err := time.Parse(time.RFC3339, p)
-		if err != nil {
-			return nil, fmt.Errorf("want a time such as 2006-01-02T15:04:05Z, got %.40q", p)
-		}
-		return &metav1.Time{Time: t}, nil
-	}
-	return nil, fmt.Errorf("want a metav1.Time, "+
-		"or in an unstructured object a text such as 2006-01-02T15:04:05Z, got %T", v)
 }

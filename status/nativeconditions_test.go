@@ -28,7 +28,7 @@ func TestPatch_KeepsConditionsThatAreEmbeddedByAPointer(t *testing.T) {
 	stored := []metav1.Condition{cond("Ready", "False", "Starting")}
 	before := kindOf(shape{Common: &Common{Conditions: stored}})
 	after := kindOf(shape{Common: &Common{Conditions: []metav1.Condition{cond("Ready", "True", "Ok")}}})
-	patch, err := status.Patch(before, after, running, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	assert.Contains(t, string(patch), `"status":"True"`)
 	assert.Equal(t, stored, before.Status.Conditions, "before is only read")
@@ -47,7 +47,7 @@ func (q quiet) MarshalJSON() ([]byte, error) { return json.Marshal(q.Stamp) }
 func TestPatch_WritesWhatAStatusEncodesItselfAs(t *testing.T) {
 	before := kindOf(quiet{})
 	after := kindOf(quiet{Conditions: []metav1.Condition{cond("Ready", "True", "Ok")}})
-	patch, err := status.Patch(before, after, running, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	assert.NotContains(t, string(patch), "conditions")
 }

@@ -4,9 +4,12 @@
 package status
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,8 +19,8 @@ import (
 )
 
 // Object is any API object: an *unstructured.Unstructured, or a pointer to a
-// struct with a field of JSON name status that is a struct or a pointer to one.
-// It is the method set of controller-runtime's client.Object.
+// struct with a field of JSON name status. It is the method set of
+// controller-runtime's client.Object.
 //
 // In a unit test, give an object what an API server would: uid, generation and
 // resourceVersion. The resourceVersion is required only where there is
@@ -27,161 +30,269 @@ type Object interface {
 	runtime.Object
 }
 
-// document gives access to the status of one object, typed or unstructured.
-type document struct {
-	object Object
-
-	// Of a typed object: the field, and a pointer to its struct. A nil pointer
-	// counts as an empty status.
-	slot, typed reflect.Value
-	// Of an unstructured object.
-	root, status map[string]any
-}
+// nameOf is how an error names o: by the namespace, if it has one, and the
+// name.
+func nameOf(o Object) string { return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/") }
 
 // refusePair refuses two objects that are not versions of one.
-func refusePair(before, after *document) error {
-	b := before.object
-	a := after.object
-	isOneObject := nameOf(b) == nameOf(a) && b.GetUID() == a.GetUID()
+func refusePair(before, after Object) error {
 	switch {
-	case reflect.TypeOf(b) != reflect.TypeOf(a):
-		return fmt.Errorf("status: before is a %T and after a %T; want one type", b, a)
+	case isnil.Is(before):
+		return errors.New("status: before is nil; want the object as read")
+	case isnil.Is(after):
+		return errors.New("status: after is nil; want a changed copy of before")
+	}
+	isOneObject := nameOf(before) == nameOf(after) && before.GetUID() == after.GetUID()
+	switch {
+	case reflect.TypeOf(before) != reflect.TypeOf(after):
+		return fmt.Errorf("status: before is a %T and after a %T; want one type", before, after)
 	case !isOneObject:
 		return errors.New("status: before and after differ in metadata.namespace, name or uid; " +
 			"want a DeepCopy of one object")
-	case after.isNil():
-		return fmt.Errorf("status: the status of %T is nil; set it to a struct", a)
-	case before.shares(after):
-		return errors.New("status: before and after share one status; change a DeepCopy of before")
+	case sharesMemory(before, after):
+		return errShared
+	}
+	u, isUntyped := after.(runtime.Unstructured)
+	if isUntyped && sharesMemory(before.(runtime.Unstructured).UnstructuredContent(), u.UnstructuredContent()) {
+		return errShared
+	}
+	was, err := valueOf(before)
+	if err != nil {
+		return err
+	}
+	is, err := valueOf(after)
+	if err != nil {
+		return err
+	}
+	if is.Kind() == reflect.Pointer && is.IsNil() {
+		return fmt.Errorf("status: the status of %T is nil; set it to a struct", after)
+	}
+	if sharesMemory(was.Interface(), is.Interface()) {
+		return errShared
 	}
 	return nil
 }
 
-// open finds the status of o.
-func open(role string, o Object) (*document, error) {
-	if isnil.Is(o) {
-		return nil, fmt.Errorf("status: %s is nil; want the object as read, or its copy", role)
+var errShared = errors.New("status: before and after share one status; change a DeepCopy of before")
+
+// sharesMemory reports whether a change of one of two maps or pointers changes
+// the other.
+func sharesMemory(a, b any) bool {
+	v := reflect.ValueOf(a)
+	if v.Kind() != reflect.Map && v.Kind() != reflect.Pointer {
+		return false
 	}
-	v := reflect.Indirect(reflect.ValueOf(o))
-	if !v.CanAddr() {
-		return nil, fmt.Errorf("status: %T is neither a pointer to a struct nor unstructured", o)
-	}
+	return !v.IsNil() && v.Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// valueOf returns the status of o as Go has it: a field of a struct, or in an
+// unstructured object a map, which is nil for no status.
+func valueOf(o Object) (reflect.Value, error) {
 	u, isUntyped := o.(runtime.Unstructured)
 	if isUntyped {
-		return openUntyped(o, u.UnstructuredContent())
+		status := u.UnstructuredContent()["status"]
+		fields, isObject := status.(map[string]any)
+		if !isObject && status != nil {
+			return reflect.Value{}, fmt.Errorf("status: the status: want an object, got %T", status)
+		}
+		return reflect.ValueOf(fields), nil
 	}
-	if v.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("status: %T is neither a pointer to a struct nor unstructured", o)
+	v := reflect.Indirect(reflect.ValueOf(o))
+	if v.Kind() == reflect.Struct && v.CanAddr() {
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if name == "status" {
+				return v.Field(i), nil
+			}
+		}
 	}
-	return openTyped(o, v)
+	return reflect.Value{}, fmt.Errorf("status: %T has no status; "+
+		"want a pointer to a struct that has a field with the tag json:\"status\"", o)
 }
 
-func openUntyped(o Object, root map[string]any) (*document, error) {
-	status, isObject := root["status"].(map[string]any)
-	if !isObject && root["status"] != nil {
-		return nil, fmt.Errorf("status: the status: want an object, got %T", root["status"])
+// statusOf returns the status of o as the API server stores it. It shares
+// nothing with o.
+func statusOf(o Object) (map[string]any, error) {
+	v, err := valueOf(o)
+	if err != nil {
+		return nil, err
 	}
-	return &document{object: o, root: root, status: status}, nil
+	return encoded(v.Interface())
 }
 
-func openTyped(o Object, v reflect.Value) (*document, error) {
-	d := &document{object: o}
-	d.slot, _ = find(v, "status", 0)
-	if !d.slot.IsValid() {
-		return nil, fmt.Errorf("status: %T has no status; "+
-			"want a struct field with the tag json:\"status\"", o)
+// encoded returns the JSON object of v without null fields, and with an int64
+// for each whole number.
+func encoded(v any) (map[string]any, error) {
+	raw, err := json.Marshal(v)
+	fields := map[string]any{}
+	if err == nil {
+		err = utiljson.Unmarshal(raw, &fields)
 	}
-	switch {
-	case d.isNil():
-		d.typed = reflect.New(d.slot.Type().Elem())
-	case d.slot.Kind() == reflect.Pointer:
-		d.typed = d.slot
-	default:
-		d.typed = d.slot.Addr()
+	if err != nil {
+		return nil, fmt.Errorf("status: the status: want an object: %w", err)
 	}
-	if d.typed.Type().Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("status: the status of %T is a %s; want a struct or a pointer to one",
-			o, d.slot.Type())
+	if fields == nil {
+		return map[string]any{}, nil
 	}
-	return d, nil
+	canonical(fields)
+	return fields, nil
 }
 
-// isTyped reports whether the object is a struct.
-func (d *document) isTyped() bool { return d.typed.IsValid() }
-
-// isNil reports whether the status is a nil pointer.
-func (d *document) isNil() bool { return d.slot.Kind() == reflect.Pointer && d.slot.IsNil() }
-
-// shares reports whether a change of one status would change the other.
-func (d *document) shares(other *document) bool {
-	if d.isTyped() {
-		return d.typed.Pointer() == other.typed.Pointer()
+// canonical changes v to the form in which a client reads it from the API
+// server.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			v[name] = canonical(field)
+			if v[name] == nil {
+				delete(v, name)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = canonical(v[i])
+		}
+	case float64:
+		isWhole := v == math.Trunc(v)
+		if isWhole && math.Abs(v) < 1<<63 {
+			return int64(v)
+		}
 	}
-	if sameMap(d.root, other.root) {
-		return true
-	}
-	return d.status != nil && sameMap(d.status, other.status)
+	return v
 }
 
-func sameMap(a, b map[string]any) bool {
-	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
-}
-
-// isEmpty reports whether the object has no status.
-func (d *document) isEmpty() bool {
-	if d.isTyped() {
-		return d.typed.Elem().IsZero()
-	}
-	return len(d.status) == 0
-}
-
-// isSame reports whether two statuses are certainly equal. False means: compare
-// their contents.
-func (d *document) isSame(other *document) bool {
-	return reflect.DeepEqual(d.value(), other.value())
-}
-
-// value is the status as Go has it.
-func (d *document) value() any {
-	if d.isTyped() {
-		return d.typed.Interface()
-	}
-	return d.status
-}
-
-// set makes tree the status. It does not write to memory that the status has
-// had so far, because another object may share it.
-func (d *document) set(tree map[string]any) error {
-	if !d.isTyped() {
-		_, has := d.root["status"]
-		if has || len(tree) > 0 {
-			d.root["status"] = decode(encode(tree))
+// setStatus makes fields the status of o, in memory that nothing else uses.
+func setStatus(o Object, fields map[string]any) error {
+	u, isUntyped := o.(runtime.Unstructured)
+	if isUntyped {
+		_, has := u.UnstructuredContent()["status"]
+		if has || len(fields) > 0 {
+			u.UnstructuredContent()["status"] = runtime.DeepCopyJSON(fields)
 		}
 		return nil
 	}
-	fresh := reflect.New(d.typed.Type().Elem())
-	err := utiljson.Unmarshal(encode(tree), fresh.Interface())
+	v, err := valueOf(o)
 	if err != nil {
-		return fmt.Errorf("status: the status: %w", err)
+		return err
 	}
-	if d.slot.Kind() == reflect.Pointer {
-		d.slot.Set(fresh)
-	} else {
-		d.slot.Set(fresh.Elem())
+	fresh, err := decoded(fields, v.Type())
+	if err == nil {
+		v.Set(fresh)
 	}
-	return nil
+	return err
 }
 
-// setObject makes the object equal to stored.
-func (d *document) setObject(stored *document) {
-	kind := d.object.GetObjectKind().GroupVersionKind()
-	u, isUntyped := d.object.(runtime.Unstructured)
+// decoded returns fields as a status of type t.
+func decoded(fields map[string]any, t reflect.Type) (reflect.Value, error) {
+	fresh := reflect.New(t)
+	raw, err := json.Marshal(fields)
+	if err == nil {
+		err = utiljson.Unmarshal(raw, fresh.Interface())
+	}
+	if err != nil {
+		return reflect.Value{}, fmt.Errorf("status: the status: %w", err)
+	}
+	return fresh.Elem(), nil
+}
+
+// throughType returns fields without those that the Go type of o's status does
+// not have.
+func throughType(o Object, fields map[string]any) (map[string]any, error) {
+	_, isUntyped := o.(runtime.Unstructured)
 	if isUntyped {
-		u.SetUnstructuredContent(stored.root)
+		return fields, nil
+	}
+	v, err := valueOf(o)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := decoded(fields, v.Type())
+	if err != nil {
+		return nil, err
+	}
+	return encoded(fresh.Interface())
+}
+
+// copyObject makes to equal to from. A typed client leaves out the kind.
+func copyObject(to, from Object) {
+	kind := to.GetObjectKind().GroupVersionKind()
+	u, isUntyped := to.(runtime.Unstructured)
+	if isUntyped {
+		u.SetUnstructuredContent(from.(runtime.Unstructured).UnstructuredContent())
 	} else {
-		reflect.ValueOf(d.object).Elem().Set(reflect.ValueOf(stored.object).Elem())
+		reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
 	}
-	if d.object.GetObjectKind().GroupVersionKind().Empty() { // a typed client leaves it out
-		d.object.GetObjectKind().SetGroupVersionKind(kind)
+	if to.GetObjectKind().GroupVersionKind().Empty() {
+		to.GetObjectKind().SetGroupVersionKind(kind)
 	}
+}
+
+// mergePatch returns the JSON merge patch (RFC 7386) that makes before into
+// after. It repeats equal fields that are zero: a schema may require them, and
+// a typed object does not show whether they are stored.
+func mergePatch(before, after map[string]any) map[string]any {
+	patch := map[string]any{}
+	for name, value := range after {
+		from, wasObject := before[name].(map[string]any)
+		to, isObject := value.(map[string]any)
+		switch {
+		case wasObject && isObject:
+			inner := mergePatch(from, to)
+			if len(inner) > 0 || len(to) == 0 {
+				patch[name] = inner
+			}
+		case isZero(value), !reflect.DeepEqual(before[name], value):
+			patch[name] = value
+		}
+	}
+	for name := range before {
+		_, has := after[name]
+		if !has {
+			patch[name] = nil
+		}
+	}
+	return patch
+}
+
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		for _, field := range v {
+			if !isZero(field) {
+				return false
+			}
+		}
+		return true
+	}
+	return v == nil || v == false || v == "" || v == int64(0)
+}
+
+// covers reports whether stored has all of sent. It may have more fields, also
+// in the elements of a list, but not more elements.
+func covers(stored, sent any) bool {
+	switch sent := sent.(type) {
+	case map[string]any:
+		fields, isObject := stored.(map[string]any)
+		for name, v := range sent {
+			if !isObject || !covers(fields[name], v) {
+				return false
+			}
+		}
+		return isObject
+	case []any:
+		items, _ := stored.([]any)
+		if len(items) != len(sent) {
+			return false
+		}
+		for i := range sent {
+			if !covers(items[i], sent[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(stored, sent)
 }

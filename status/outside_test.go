@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/status"
 )
@@ -27,13 +26,10 @@ func TestCommit_NamesChangesOutsideOfTheStatus(t *testing.T) {
 		"Finalizers":  {"The object would be deleted without the clean-up.", func(r *Run) { r.Finalizers = []string{"example.com/cleanup"} }, "metadata.finalizers"},
 		"Labels":      {"A selector would not find the object.", func(r *Run) { r.Labels = map[string]string{"a": "b"} }, "metadata.labels"},
 		"Annotations": {"An annotation often holds state.", func(r *Run) { r.Annotations = map[string]string{"a": "b"} }, "metadata.annotations"},
-		"Owners":      {"The garbage collector reads them.", func(r *Run) { r.OwnerReferences = []metav1.OwnerReference{{Name: "o", UID: "u"}} }, "metadata.ownerReferences"},
-		"Spec":        {"A default that is set in memory is lost too.", func(r *Run) { r.Spec.Image = "default" }, "spec"},
 		"All": {"One error names all of them.", func(r *Run) {
-			r.Spec.Image = "default"
 			r.Labels = map[string]string{"a": "b"}
 			r.Finalizers = []string{"example.com/cleanup"}
-		}, "metadata.finalizers, metadata.labels and spec"},
+		}, "metadata.finalizers, metadata.labels"},
 		"Kind":   {"A typed client leaves it out, and a caller may set it.", func(r *Run) { r.TypeMeta = metav1.TypeMeta{Kind: "Run", APIVersion: "example.com/v1"} }, ""},
 		"Empty":  {"An empty map is stored like none.", func(r *Run) { r.Labels = map[string]string{}; r.Finalizers = []string{} }, ""},
 		"Writes": {"A separate request has written it: its answer has another version.", func(r *Run) { r.Spec.Image = "default"; r.ResourceVersion = "1" }, ""},
@@ -67,26 +63,6 @@ func TestCommit_NamesChangesOutsideOfTheStatus(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestCommit_NamesUnstructuredChangesOutsideOfTheStatus(t *testing.T) {
-	s, _ := start(t)
-	before := get[unstructured.Unstructured](t, s, "a")
-	after := before.DeepCopy()
-	after.SetFinalizers([]string{"example.com/cleanup"})
-	after.Object["data"] = map[string]any{"a": "b"}
-	delete(after.Object, "spec")
-	result, err := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, status.Facts{})
-	require.ErrorContains(t, err, "status: commit: metadata.finalizers and data of a differ")
-	assert.Equal(t, status.Unchanged, result)
-
-	// Two forms of one value, and what does not exist in JSON, are not changes.
-	before = loose(map[string]any{"observedGeneration": int64(1), "startedAt": "2025-06-01T12:00:00Z"})
-	after = before.DeepCopy()
-	before.Object["spec"] = map[string]any{"a": 1.0, "c": make(chan int)}
-	after.Object["spec"] = map[string]any{"a": int64(1), "b": nil, "c": make(chan int)}
-	_, err = via(noPatch(t), status.Writer{}).At(noon).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
 }
 
 // A race is reported beside the change.

@@ -67,9 +67,9 @@ func TestPatch_IsTheSameTypedAndUnstructured(t *testing.T) {
 		f := status.Facts{Progress: status.Progress(r.IntN(3))}
 		looseBefore, looseAfter := asUnstructured(t, before), asUnstructured(t, after)
 
-		want, err := status.Patch(before, after, f, noon.Add(time.Hour))
+		want, err := status.FieldNames{}.Patch(before, after, f, noon.Add(time.Hour))
 		require.NoError(t, err)
-		got, err := status.Patch(looseBefore, looseAfter, f, noon.Add(time.Hour))
+		got, err := status.FieldNames{}.Patch(looseBefore, looseAfter, f, noon.Add(time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, want == nil, got == nil, "seed %d", seed)
 		if want != nil {
@@ -93,7 +93,7 @@ func TestPatch_MakesBeforeIntoAfter(t *testing.T) {
 			after := before.DeepCopy()
 			now := noon.Add(time.Duration(i) * time.Minute)
 			mutate(r, &after.Status, now)
-			patch, err := status.Patch(before, after, status.Facts{Progress: status.Progress(r.IntN(3))}, now)
+			patch, err := status.FieldNames{}.Patch(before, after, status.Facts{Progress: status.Progress(r.IntN(3))}, now)
 			require.NoError(t, err)
 			if patch != nil {
 				_, err = s.patch(t.Context(), "a", patch, true)
@@ -205,7 +205,7 @@ func TestFieldNames_KindsWithoutSomeFields(t *testing.T) {
 		Conditions         []metav1.Condition `json:"conditions,omitempty"`
 	}
 	before, after := kindOf(agent{}), kindOf(agent{})
-	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err, "a kind that does not run needs no startedAt")
 	assert.Contains(t, string(patch), "observedGeneration")
 
@@ -283,7 +283,7 @@ func TestPatch_ShadowedFields(t *testing.T) {
 	}
 	before := kindOf(shape{})
 	after := kindOf(shape{deep: deep{Phase: "deep", Twice: "a", Tagged: "a"}, other: other{Twice: "b", Named: "b"}, Phase: "shallow"})
-	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err)
 	assert.Contains(t, string(patch), `"phase":"shallow"`)
 	assert.Contains(t, string(patch), `"Tagged":"b"`)

@@ -104,7 +104,7 @@ func TestPatch_WritesChanges(t *testing.T) {
 			before := bigRun()
 			after := before.DeepCopy()
 			tc.change(after)
-			patch, err := status.Patch(before, after, tc.facts, noon.Add(time.Hour))
+			patch, err := status.FieldNames{}.Patch(before, after, tc.facts, noon.Add(time.Hour))
 			require.NoError(t, err)
 			assert.Equal(t, bigRun(), before, "before is never changed")
 			if tc.want == "" {
@@ -123,7 +123,7 @@ func TestPatch_WritesChanges(t *testing.T) {
 			assert.JSONEq(t, tc.want, encode(t, got.Status), tc.reason)
 			assert.True(t, at(time.Hour).Equal(after.Status.UpdatedAt))
 
-			again, err := status.Patch(after, after.DeepCopy(), tc.facts, noon.Add(2*time.Hour))
+			again, err := status.FieldNames{}.Patch(after, after.DeepCopy(), tc.facts, noon.Add(2*time.Hour))
 			require.NoError(t, err)
 			assert.Nil(t, again, "after equals the stored object: nothing to write")
 		})
@@ -135,7 +135,7 @@ func TestPatch_EmptyListOfConditionsEqualsNone(t *testing.T) {
 	before.Status.Conditions = nil
 	after := before.DeepCopy()
 	after.Status.Conditions = []metav1.Condition{}
-	patch, err := status.Patch(before, after, running, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	assert.Nil(t, patch)
 }
@@ -152,10 +152,10 @@ func TestPatch_GenerationAloneIsOneWrite(t *testing.T) {
 	before := bigRun()
 	before.Generation = 4
 	after := before.DeepCopy()
-	patch, err := status.Patch(before, after, running, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"metadata":{"resourceVersion":"4711"},"status":{"observedGeneration":4,"updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch))
-	patch, err = status.Patch(after, after.DeepCopy(), running, noon)
+	patch, err = status.FieldNames{}.Patch(after, after.DeepCopy(), running, noon)
 	require.NoError(t, err)
 	assert.Nil(t, patch)
 }
@@ -164,7 +164,7 @@ func TestPatch_KeptTimesAreCopies(t *testing.T) {
 	before := bigRun()
 	after := before.DeepCopy()
 	after.Status.StartedAt, after.Status.Phase = nil, "Stopping"
-	_, err := status.Patch(before, after, running, noon)
+	_, err := status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	require.True(t, before.Status.StartedAt.Equal(after.Status.StartedAt))
 	assert.NotSame(t, before.Status.StartedAt, after.Status.StartedAt)

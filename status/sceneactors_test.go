@@ -49,8 +49,6 @@ func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
 			every, err := time.ParseDuration(arg.Vals[0])
 			require.NoError(t, err)
 			a.settings.Heartbeat = every
-		case "once":
-			a.settings.Retries = -1
 		case "no-times":
 			a.settings.FieldNames.StartedAt = "-"
 			a.settings.FieldNames.FinishedAt = "-"
@@ -155,11 +153,11 @@ func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
 			before.(*Run).Status.ObservedGeneration = 0
 			run.Status.ObservedGeneration = 0
 		default:
-			set(&run.Status.Conditions, arg.Key, value, s.now)
+			set(&run.Status.Conditions, arg.Key, value, time.Now())
 		}
 	}
 	s.sent()
-	result, err := a.writer.At(s.now).Commit(t.Context(), before, after, facts)
+	result, err := a.writer.Commit(t.Context(), before, after, facts)
 	for _, request := range s.requests {
 		s.say("%s", brief(strings.TrimPrefix(request, "status ")))
 	}

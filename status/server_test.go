@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -275,7 +277,7 @@ func (f patchFunc[T]) Patch(ctx context.Context, name string, pt types.PatchType
 // via returns a Writer with the settings of w that sends by patch.
 func via[T status.Object](patch patchFunc[T], w status.Writer) status.Writer {
 	out := status.ForResource(func(string) patchFunc[T] { return patch })
-	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat, out.Retries = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat, w.Retries
+	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat
 	out.Redact, out.OnCommit = w.Redact, w.OnCommit
 	return out
 }
@@ -301,4 +303,13 @@ type typedClient[T any, P interface {
 
 func (c typedClient[T, P]) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (P, error) {
 	return client[T](c).Patch(ctx, name, pt, data, opts, sub...)
+}
+
+// later calls f at a time after noon.
+func later(t *testing.T, after time.Duration, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(noon.Add(after)))
+		f(t)
+	})
 }

@@ -4,10 +4,10 @@
 package status_test
 
 import (
-	"errors"
 	"net"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -74,44 +74,6 @@ func TestCommit_RefusesACopyOlderThanItsOwnWrite(t *testing.T) {
 	}
 }
 
-// TestCommit_RefusesACopyOlderThanWhatItConfirmed: Commit found, after a
-// conflict, that another writer had stored the verdict. A copy from before
-// swallows it like the Writer's own.
-func TestCommit_RefusesACopyOlderThanWhatItConfirmed(t *testing.T) {
-	s, stale := start(t)
-	w := via(client[Run]{s}.Patch, status.Writer{})
-	s.restatus("a", `{"phase":"Running"}`)
-	result, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-	require.NoError(t, err)
-	require.Equal(t, status.Unchanged, result)
-	_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-	require.ErrorIs(t, err, status.ErrStaleRead)
-}
-
-// TestCommit_GoesOnFromItsCopyThoughTheSpecMoved: after keeps the version that
-// was read, and has the stored status. It is not the copy of a late cache,
-// which has the same version.
-func TestCommit_GoesOnFromItsCopyThoughTheSpecMoved(t *testing.T) {
-	s, stale := start(t)
-	w := via(client[Run]{s}.Patch, status.Writer{})
-	after := withPhase(stale, "Running")
-	s.respec("a", "new")
-	result, err := w.Commit(t.Context(), stale, after, status.Facts{})
-	require.NoError(t, err)
-	require.Equal(t, status.Merged, result)
-	require.Equal(t, stale.ResourceVersion, after.ResourceVersion)
-
-	for _, phase := range []string{"Stopping", "Stopped"} {
-		again := withPhase(after, phase)
-		_, err = w.Commit(t.Context(), after, again, status.Facts{})
-		require.NoError(t, err, "the same reconcile goes on")
-		assert.Equal(t, phase, get[Run](t, s, "a").Status.Phase)
-		_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-		require.ErrorIs(t, err, status.ErrStaleRead, "a late cache does not")
-		after = again
-	}
-}
-
 // TestCommit_AcceptsAStaleCopyAfterARestart: the first way that stays. Another
 // process, or this one before a restart, wrote, and the first copy is from
 // before. Only a cache that waits for all writes, or a live read, prevents it.
@@ -132,73 +94,44 @@ func TestCommit_AcceptsAStaleCopyAfterARestart(t *testing.T) {
 // bounds how long a restored store, or a cache that gets no more changes,
 // blocks an object.
 func TestCommit_AcceptsACopyOlderThanFiveMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stale := start(t)
+		w := via(client[Run]{s}.Patch, status.Writer{})
+		_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
+		require.NoError(t, err)
+
+		time.Sleep(5*time.Minute - time.Second)
+		_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
+		require.ErrorIs(t, err, status.ErrStaleRead)
+		time.Sleep(time.Second)
+		result, err := w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
+		require.NoError(t, err, "the refused Commit did not prolong it")
+		assert.Equal(t, status.Unchanged, result)
+	})
+}
+
+// TestCommit_RemembersByObject: the memory belongs to a client, and a Writer is
+// copied.
+func TestCommit_RemembersByObject(t *testing.T) {
 	s, stale := start(t)
-	w := via(client[Run]{s}.Patch, status.Writer{}).At(noon)
-	_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
+	reconciler := struct{ Writer status.Writer }{via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready", "Stalled"}})}
+	assert.False(t, reconciler.Writer.IsStale(stale))
+	_, err := reconciler.Writer.Commit(t.Context(), stale, withPhase(stale, "Running"))
 	require.NoError(t, err)
 
-	_, err = w.At(noon.Add(5*time.Minute-time.Second)).Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
+	another := reconciler
+	another.Writer.Owned = nil
+	another.Writer.OnCommit = func(string, time.Duration) {}
+	assert.True(t, another.Writer.IsStale(stale), "known before the work is done")
+	_, err = another.Writer.Commit(t.Context(), stale, stale.DeepCopy())
 	require.ErrorIs(t, err, status.ErrStaleRead)
-	result, err := w.At(noon.Add(5*time.Minute)).Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-	require.NoError(t, err, "the refused Commit did not prolong it")
-	assert.Equal(t, status.Unchanged, result)
-}
+	assert.False(t, another.Writer.IsStale(get[Run](t, s, "a")))
+	assert.False(t, status.Writer{}.IsStale(stale))
+	assert.False(t, another.Writer.IsStale(nil))
 
-// TestCommit_RemembersByObjectAndOwnedTypes: the memory belongs to a client,
-// and a Writer is copied.
-func TestCommit_RemembersByObjectAndOwnedTypes(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		owned  []string
-		stale  bool
-	}{
-		"Copy":         {"A copy of the Writer is the same writer.", []string{"Ready", "Stalled"}, true},
-		"AnotherOrder": {"The order of Owned does not count.", []string{"Stalled", "Ready"}, true},
-		"OtherTypes":   {"Two controllers may share a client: the other one has written nothing.", []string{"Scheduled"}, false},
-		"NoTypes":      {"Neither has a writer that owns nothing.", nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, stale := start(t)
-			reconciler := struct{ Writer status.Writer }{via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready", "Stalled"}})}
-			_, err := reconciler.Writer.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-			require.NoError(t, err)
-
-			another := reconciler
-			another.Writer.Owned = tc.owned
-			another.Writer.OnCommit = func(string, time.Duration) {}
-			_, err = another.Writer.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-			assert.Equal(t, tc.stale, errors.Is(err, status.ErrStaleRead), tc.reason)
-			if !tc.stale {
-				require.NoError(t, err)
-			}
-		})
-	}
 	run := bigRun()
-	_, err := status.Writer{Owned: []string{"Ready"}}.Commit(t.Context(), run, run.DeepCopy(), status.Facts{})
+	_, err = status.Writer{Owned: []string{"Ready"}}.Commit(t.Context(), run, run.DeepCopy(), status.Facts{})
 	require.ErrorContains(t, err, "the Writer has no client", "the zero Writer remembers nothing, and does not panic")
-}
-
-// TestCommit_SaysThatANewWriterRemembersNothing: a Writer that is made in each
-// reconcile takes its own write for another writer's.
-func TestCommit_SaysThatANewWriterRemembersNothing(t *testing.T) {
-	s, stale := start(t)
-	reconcile := func(w status.Writer, phase string) error {
-		_, err := w.Commit(t.Context(), stale, withPhase(stale, phase), running)
-		return err
-	}
-	require.NoError(t, reconcile(via(client[Run]{s}.Patch, status.Writer{}), "Running"))
-	err := reconcile(via(client[Run]{s}.Patch, status.Writer{}), "Stopping")
-	require.ErrorIs(t, err, status.ErrFieldConflict)
-	require.ErrorContains(t, err, "make one Writer for all reconciles")
-
-	shared := via(client[Run]{s}.Patch, status.Writer{})
-	s.create("b")
-	other := get[Run](t, s, "b")
-	_, err = shared.Commit(t.Context(), other, withPhase(other, "Running"), running)
-	require.NoError(t, err)
-	err = reconcile(shared, "Stopping")
-	require.ErrorIs(t, err, status.ErrFieldConflict)
-	require.NotContains(t, err.Error(), "make one Writer", "a Writer that has written is one that is shared")
 }
 
 // TestCommit_ComparesOnlyVersionsOfOneObject: fakes leave out what an API

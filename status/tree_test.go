@@ -63,13 +63,13 @@ func TestPatch_UnstructuredObjectWithoutStatus(t *testing.T) {
 	}
 	before, after := loose(map[string]any{"a": nil}), bare()
 	before.SetGeneration(0)
-	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err)
 	assert.Nil(t, patch, "null is the same as no field")
 	assert.NotContains(t, after.Object, "status")
 
 	before, after = idle(nil), bare()
-	patch, err = status.Patch(before, after, running, noon)
+	patch, err = status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)
 	assert.Nil(t, patch, "the contract keeps its fields")
 	assert.Equal(t, map[string]any{"observedGeneration": int64(1), "startedAt": "2025-06-01T12:00:00Z"}, after.Object["status"])

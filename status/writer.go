@@ -29,8 +29,10 @@ type Writer struct {
 	// FieldNames says what the kind calls the contract's fields. Zero means the
 	// names of [Stamp].
 	FieldNames FieldNames
-	// Owned lists the condition types that only this controller writes.
-	// [Writer.SetConditions] sets them all. Empty means none.
+	// Owned lists the condition types that only this controller writes. Commit
+	// carries over other conditions that another client has changed, and
+	// [Writer.SetConditions] sets or removes these. Empty means that for a
+	// conflict all conditions are this controller's.
 	Owned []string
 	// FieldManager is the name to leave in managedFields. Empty means that the
 	// API server derives one from the user agent. With [ForClient] it is an
@@ -40,30 +42,23 @@ type Writer struct {
 	// Heartbeat is how old updatedAt may become before a Commit with nothing
 	// else to write refreshes it. An updatedAt that does not move then shows a
 	// stuck controller. Commit refreshes only objects that Facts does not
-	// report as [Done]: a second controller, which passes the zero Facts, must
-	// not set it. Zero or less means never: an idle object causes no writes.
+	// report as [Done]: a second controller of the objects must not set it.
+	// Zero or less means never: an idle object causes no writes.
 	Heartbeat time.Duration
-	// Retries is how often Commit merges and tries again after a conflict, with
-	// two requests each time. It pauses from the second time on. Zero means 4.
-	// Negative means never: Commit returns the conflict, and the caller
-	// reconciles again.
-	Retries int
 	// Redact, if set, replaces the message of each condition that changes,
 	// before it is compared and sent. Text of package events/redact fits. Nil
 	// means that messages are sent unchanged. Redact must be safe for
-	// concurrent use. It must leave its own output unchanged: a condition that
-	// changes may keep its stored message. Commit does not catch a panic.
+	// concurrent use, and must leave its own output unchanged. Commit does not
+	// catch a panic.
 	Redact func(message string) string
 	// OnCommit, if set, is called after each Commit with the result and the
-	// duration. The result is unchanged, written, merged or gone. With an error
-	// it is superseded (also for ErrStaleRead), replaced, field_conflict,
-	// conflict or error, also if
-	// the write succeeded and lost a field. The goroutine that commits calls
-	// it. It must not block, and must be safe for concurrent use.
+	// duration. The result is unchanged, written or gone. With an error it is
+	// superseded (also for ErrStaleRead), replaced, field_conflict, conflict or
+	// error, also if the write succeeded and lost a field. The goroutine that
+	// commits calls it. It must not block, and must be safe for concurrent use.
 	OnCommit func(result string, took time.Duration)
 
 	client *client
-	now    time.Time // zero for the real one
 }
 
 // runtimeClient is the part of controller-runtime's client that a Writer uses.
@@ -124,7 +119,7 @@ func ForClient[C runtimeClient[S, O, P, CO, SO], S statusPatcher[O, P, SO], O, P
 		}
 		return reply, c.Status().Patch(ctx, obj, patch)
 	}
-	return Writer{client: newClient(send)}
+	return Writer{client: &client{send: send, memory: newMemory()}}
 }
 
 // blank returns an object of the same type, kind and name.
@@ -178,12 +173,13 @@ func ForResource[C patcher[T], T Object](resource func(namespace string) C) Writ
 		options := metav1.PatchOptions{FieldManager: r.manager}
 		return c.Patch(ctx, r.object.GetName(), types.MergePatchType, r.data, options, subresources...)
 	}
-	return Writer{client: newClient(send)}
+	return Writer{client: &client{send: send, memory: newMemory()}}
 }
 
 // SetConditions makes group the conditions of all types that the Writer owns,
 // and reports whether conds changed. It sets each one as [SetCondition] does,
-// and removes owned types that are not in group. Recovery needs no list of the
+// and removes owned types that are not in group. To leave the generation to
+// Commit is not a change. Recovery needs no list of the
 // conditions that may have failed before:
 //
 //	w.SetConditions(&run.Status.Conditions, now, ready) // removes InvalidSpec, Unreachable and the like
@@ -202,47 +198,68 @@ func (w Writer) SetConditions(
 		return false
 	}
 	var newest int64
+	last := make(map[string]int, len(group))
 	for i, c := range group {
 		newest = max(newest, c.ObservedGeneration)
-		isLast := findCondition(group[i+1:], c.Type) == nil
-		if isLast && SetCondition(conds, c, now) {
+		last[c.Type] = i
+	}
+	isStored := make([]bool, len(group))
+	kept := (*conds)[:0]
+	for _, stored := range *conds {
+		i, isSet := last[stored.Type]
+		isNewer := newest != 0 && stored.ObservedGeneration > newest
+		switch {
+		case isSet && !isStored[i]:
+			next := updated(stored, group[i], now)
+			isNewGeneration := group[i].ObservedGeneration != 0 && stored.ObservedGeneration != next.ObservedGeneration
+			changed = changed || isNewGeneration || !isSameCondition(stored, next)
+			kept = append(kept, next)
+			isStored[i] = true
+		case isSet, isNewer, !slices.Contains(w.Owned, stored.Type):
+			kept = append(kept, stored)
+		default:
 			changed = true
 		}
 	}
-	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
-		isNewer := newest != 0 && c.ObservedGeneration > newest
-		isLeftOut := findCondition(group, c.Type) == nil
-		return isLeftOut && !isNewer && slices.Contains(w.Owned, c.Type)
-	})
-	if len(kept) < len(*conds) {
-		changed = true
+	for i, c := range group {
+		if last[c.Type] == i && !isStored[i] {
+			kept = append(kept, updated(metav1.Condition{}, c, now))
+			changed = true
+		}
 	}
+	clear((*conds)[min(len(kept), len(*conds)):])
 	*conds = kept
 	return changed
 }
 
-// At returns a copy of w for unit tests: its Commit takes now as the time. By
-// default Commit reads the clock.
-func (w Writer) At(now time.Time) Writer {
-	w.now = now
-	return w
+// IsStale reports whether obj is older than this Writer's last write of it,
+// which Commit would refuse with [ErrStaleRead]. Ask before the work, so that
+// no step is done twice, and reconcile again after a second:
+//
+//	if r.Writer.IsStale(run) {
+//		return ctrl.Result{RequeueAfter: time.Second}, nil
+//	}
+//
+// It knows the writes of this process in the last five minutes.
+func (w Writer) IsStale(obj Object) bool {
+	if w.client == nil || isnil.Is(obj) {
+		return false
+	}
+	return w.client.memory.of(obj.GetUID(), time.Now()).isOlder(obj)
 }
 
-// Result says what Commit did: Unchanged, Written, Merged or Gone. It is empty
-// if Commit returns an error, unless the error is about the answer to a write
-// that succeeded, or about a change that was not sent: the API server did not
-// keep a field, the answer cannot be read, after has other labels than before,
-// or see [StatusTruncated].
+// Result says what Commit did: Unchanged, Written or Gone. It is empty if
+// Commit returns an error, unless a write succeeded: the error is then about a
+// field that the API server did not keep, a refused status of which the verdict
+// is written, labels that differ, or a reply that cannot be read.
 type Result string
 
 // The results of a Commit.
 const (
 	// Unchanged: there was nothing to write.
 	Unchanged Result = "unchanged"
-	// Written: one request wrote everything.
+	// Written: the status is stored.
 	Written Result = "written"
-	// Merged: another client had written, and the changes of both are stored.
-	Merged Result = "merged"
 	// Gone: the object no longer exists, and nothing was written.
 	Gone Result = "gone"
 )
@@ -250,9 +267,8 @@ const (
 // client sends merge patches. A Writer and its copies share it, with what it
 // remembers.
 type client struct {
-	send   send
-	writes *writes
-	unkept *unkept
+	send   func(ctx context.Context, r request) (Object, error)
+	memory *memory
 }
 
 // request is a merge patch of an object.
@@ -261,11 +277,4 @@ type request struct {
 	subresource string // empty for the object itself
 	data        []byte
 	manager     string // empty for none
-}
-
-// send makes a request, and returns the object of the reply.
-type send func(ctx context.Context, r request) (Object, error)
-
-func newClient(send send) *client {
-	return &client{send: send, writes: newWrites(), unkept: newUnkept()}
 }

@@ -114,7 +114,7 @@ func TestHeartbeat_WithoutUpdatedAt(t *testing.T) {
 func TestOnCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		w := status.Writer{Retries: 1, OnCommit: func(result string, took time.Duration) {
+		w := status.Writer{OnCommit: func(result string, took time.Duration) {
 			told = append(told, result)
 			assert.Equal(t, time.Second, took)
 		}}
@@ -143,7 +143,7 @@ func TestOnCommit(t *testing.T) {
 		commit(func(s *server, _ *Run) { s.restatus("a", `{"phase":"Failed"}`) })
 		commit(func(s *server, _ *Run) { s.before = func(string, []byte) { s.respec("a", "x") } })
 		commit(func(s *server, _ *Run) { s.prunes = []string{"startedAt"} })
-		assert.Equal(t, []string{"written", "merged", "gone", "replaced", "superseded", "field_conflict", "conflict", "error"}, told)
+		assert.Equal(t, []string{"written", "written", "gone", "replaced", "superseded", "field_conflict", "conflict", "error"}, told)
 
 		told = nil
 		w.OnCommit = func(result string, _ time.Duration) { told = append(told, result) }
@@ -156,88 +156,65 @@ func TestOnCommit(t *testing.T) {
 	})
 }
 
-func TestCommit_MergesFields(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		ours   func(*Run)
-		theirs string
-		want   func(*testing.T, *Run)
-		field  string // of ErrFieldConflict
+// TestCommit_AnyDifferenceOfTheStatusIsAConflict: the other side may be the
+// next instance of this controller, and its verdict whole.
+func TestCommit_AnyDifferenceOfTheStatusIsAConflict(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, theirs, names string
 	}{
-		"Different": {
-			reason: "Fields that one side changed are that side's.",
-			ours:   func(r *Run) { r.Status.Phase = "Running"; r.Status.JobRef = &JobRef{Name: "a", UID: "1"} },
-			theirs: `{"message":"hello","runtimeRef":{"node":"n2"}}`,
-			want: func(t *testing.T, r *Run) {
-				t.Helper()
-				assert.Equal(t, "Running", r.Status.Phase)
-				assert.Equal(t, "hello", r.Status.Message)
-				assert.Equal(t, map[string]string{"node": "n2"}, r.Status.Runtime)
-			},
-		},
-		"Same": {
-			reason: "The same change is none to dispute.",
-			ours:   func(r *Run) { r.Status.Phase = "Running" },
-			theirs: `{"phase":"Running"}`,
-			want:   func(t *testing.T, r *Run) { t.Helper(); assert.Equal(t, "Running", r.Status.Phase) },
-		},
-		"TheyCleared": {
-			reason: "A field that they cleared and we did not touch is cleared.",
-			ours:   func(r *Run) { r.Status.Message = "x" },
-			theirs: `{"phase":null}`,
-			want:   func(t *testing.T, r *Run) { t.Helper(); assert.Empty(t, r.Status.Phase) },
-		},
-		"EmptyForNone": {
-			reason: "A map that is empty now and was none before is not touched: both are stored as nothing.",
-			ours:   func(r *Run) { r.Status.Phase, r.Status.Runtime = "Running", map[string]string{} },
-			theirs: `{"runtimeRef":{"node":"n2"}}`,
-			want: func(t *testing.T, r *Run) {
-				t.Helper()
-				assert.Equal(t, map[string]string{"node": "n2"}, r.Status.Runtime)
-			},
-		},
-		"WeCleared": {
-			reason: "A field that we cleared and they did not touch is cleared.",
-			ours:   func(r *Run) { r.Status.Phase = "" },
-			theirs: `{"message":"x"}`,
-			want:   func(t *testing.T, r *Run) { t.Helper(); assert.Empty(t, r.Status.Phase) },
-		},
-		"TheyStarted": {
-			reason: "The stored startedAt stays.",
-			ours:   func(r *Run) { r.Status.Message = "x" },
-			theirs: `{"startedAt":"2025-01-01T00:00:00Z"}`,
-			want: func(t *testing.T, r *Run) {
-				t.Helper()
-				assert.Equal(t, "2025-01-01T00:00:00Z", r.Status.StartedAt.UTC().Format(time.RFC3339))
-			},
-		},
-		"Disputed": {
-			reason: "A reference with a half of each side would refer to nothing: a field is one unit.",
-			ours:   func(r *Run) { r.Status.JobRef = &JobRef{Name: "mine", UID: "1"} },
-			theirs: `{"jobRef":{"name":"theirs","uid":"2"}}`,
-			field:  "status: another writer changed the same field: a: status.jobRef",
-		},
-	}
-	for name, tc := range cases {
+		"OurField":      {"Both sides set it.", `{"phase":"Failed"}`, "status.phase"},
+		"TheSame":       {"It may be the own write that got no answer: the next reconcile knows.", `{"phase":"Running"}`, "status.phase"},
+		"AnotherField":  {"This reconcile has not seen it.", `{"message":"crashed"}`, "status.message"},
+		"Cleared":       {"Nor that it is gone.", `{"phase":null}`, "status.phase"},
+		"Finished":      {"A finished run does not run again.", `{"finishedAt":"2025-06-01T12:00:00Z"}`, "status.finishedAt"},
+		"AnyCondition":  {"Without Owned, each is this controller's.", `{"conditions":[]}`, "status.conditions Ready"},
+		"OnlyUpdatedAt": {"It says nothing.", `{"updatedAt":"2025-06-01T12:00:00Z"}`, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, before := start(t)
-			after := before.DeepCopy()
-			tc.ours(after)
+			after := withPhase(before, "Running")
+			kept := after.DeepCopy()
 			s.restatus("a", tc.theirs)
 			writes := s.writes
 			_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
-			if tc.field != "" {
-				require.ErrorIs(t, err, status.ErrFieldConflict, tc.reason)
-				require.ErrorContains(t, err, tc.field)
-				assert.Equal(t, writes, s.writes)
+			if tc.names == "" {
+				require.NoError(t, err, tc.reason)
 				return
 			}
-			require.NoError(t, err, tc.reason)
-			stored := get[Run](t, s, "a")
-			tc.want(t, stored)
-			assert.JSONEq(t, encode(t, stored.Status), encode(t, after.Status), "after holds what is stored")
+			require.ErrorIs(t, err, status.ErrFieldConflict, tc.reason)
+			require.ErrorContains(t, err, ": a: "+tc.names)
+			assert.Equal(t, writes, s.writes)
+			assert.Equal(t, kept, after)
 		})
 	}
+}
+
+// TestCommit_CarriesOverWhatIsNotItsOwn: metadata, the spec, and conditions of
+// other controllers.
+func TestCommit_CarriesOverWhatIsNotItsOwn(t *testing.T) {
+	s, before := start(t)
+	after := withPhase(before, "Running")
+	status.SetCondition(&after.Status.Conditions, cond("Ready", "True", "Up"), noon)
+	s.relabel("a", "owner", "user")
+	s.respec("a", "new")
+	ready := encode(t, before.Status.Conditions[0])
+	s.restatus("a", `{"conditions":[`+ready+`,{"type":"Bound","status":"True","reason":"Ok","message":"","lastTransitionTime":"2025-06-01T12:00:00Z"}]}`)
+	result, err := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Written, result)
+	stored := get[Run](t, s, "a")
+	assert.Equal(t, map[string]string{"owner": "user"}, stored.Labels)
+	assert.Equal(t, "new", stored.Spec.Image)
+	assert.Equal(t, "Running", stored.Status.Phase)
+	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "the new spec is not reconciled yet")
+	require.Len(t, stored.Status.Conditions, 2)
+	assert.Equal(t, "Up", stored.Status.Conditions[0].Reason)
+	assert.Equal(t, "Bound", stored.Status.Conditions[1].Type)
+
+	// A condition of its own that another writer has changed is a conflict.
+	s.restatus("a", `{"conditions":[`+ready+`]}`)
+	_, err = via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), stored, withPhase(stored, "Stopping"), running)
+	require.ErrorIs(t, err, status.ErrFieldConflict)
 }
 
 func TestCommit_ReportsAnUndeclaredField(t *testing.T) {
@@ -275,7 +252,7 @@ func TestCommit_RepliesWithoutAnObject(t *testing.T) {
 			}
 			return client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
 		}), status.Writer{}).Commit(t.Context(), before, after, running)
-		require.ErrorContains(t, err, "the object after a conflict is nil")
+		require.ErrorIs(t, err, status.ErrReplaced, "an object without a uid is another one")
 	})
 }
 

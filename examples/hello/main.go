@@ -49,11 +49,12 @@ func helloStatus(_ context.Context, out io.Writer) error {
 	before := newRun()
 	run := before.DeepCopy()
 	run.Status.Phase = "Running"
-	patch, err := status.Patch(before, run, running, now)
+	names := status.FieldNames{} // those of status.Stamp
+	patch, err := names.Patch(before, run, running, now)
 	if err != nil {
 		return err
 	}
-	again, err := status.Patch(run, run.DeepCopy(), running, now.Add(time.Minute))
+	again, err := names.Patch(run, run.DeepCopy(), running, now.Add(time.Minute))
 	fmt.Fprintf(out, "status    the run starts   %s\n", patch)
 	fmt.Fprintf(out, "status    a minute later   %d bytes: nothing changed, nothing is written\n", len(again))
 	return err

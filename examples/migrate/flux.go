@@ -51,6 +51,6 @@ func fluxAfter(ctx context.Context, w status.Writer, run *Run, failed error) err
 		}
 	}
 	w.SetConditions(&run.Status.Conditions, time.Now(), group...) // removes owned types that are not in group
-	_, err := w.Commit(ctx, before, run, status.Facts{})
+	_, err := w.Commit(ctx, before, run)
 	return err
 }

@@ -4,6 +4,7 @@
 package statustest
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,9 +18,12 @@ import (
 // tests of controllers: read the stamps of two successive versions of an object
 // with [Stamp]. Times are compared in whole seconds. Check accepts an updatedAt
 // that stays or goes back, because two writes may be in one second and clocks
-// differ. For a kind without updatedAt, set it to any time in both
-// stamps.
-func Check(before, after status.Stamp, liveGeneration int64) []error {
+// differ. For a kind without updatedAt, set it to any time in both stamps.
+//
+// set has the conditions of after that the reconcile sets each time. Each must
+// carry after's observedGeneration, or for a kind without one the live
+// generation: kubectl wait ignores a condition of an older one.
+func Check(before, after status.Stamp, liveGeneration int64, set ...metav1.Condition) []error {
 	var broken []error
 	breach := func(format string, args ...any) {
 		broken = append(broken, fmt.Errorf("status/statustest: "+format, args...))
@@ -56,6 +60,12 @@ func Check(before, after status.Stamp, liveGeneration int64) []error {
 	wasWritten := hasMoved || !before.UpdatedAt.IsZero()
 	if wasWritten && after.UpdatedAt.IsZero() {
 		breach("updatedAt is not set after a write")
+	}
+	generation := cmp.Or(after.ObservedGeneration, liveGeneration)
+	for _, c := range set {
+		if c.ObservedGeneration != generation {
+			breach("the condition %s carries the generation %d; want %d", c.Type, c.ObservedGeneration, generation)
+		}
 	}
 	return broken
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
@@ -42,6 +44,17 @@ func TestCheck_ReportsEachBreach(t *testing.T) {
 		"UpdatedCleared": {"And stays so.", full, with(func(s *stamp) { s.UpdatedAt = nil }), []string{"updatedAt is not set"}},
 		"AllAtOnce":      {"Check returns every breach.", full, stamp{}, []string{"observedGeneration", "startedAt", "finishedAt", "updatedAt"}},
 	}
+	t.Run("Conditions", func(t *testing.T) {
+		errs := statustest.Check(full, full, 3,
+			metav1.Condition{Type: "Ready", ObservedGeneration: 2},
+			metav1.Condition{Type: "Stalled", ObservedGeneration: 1},
+			metav1.Condition{Type: "Bound"},
+		)
+		require.Len(t, errs, 2, "Each condition that a reconcile sets carries the generation.")
+		require.EqualError(t, errs[0], "status/statustest: the condition Stalled carries the generation 1; want 2")
+		require.ErrorContains(t, errs[1], "the condition Bound carries the generation 0; want 2")
+		require.Len(t, statustest.Check(stamp{}, stamp{}, 3, metav1.Condition{Type: "Bound", ObservedGeneration: 2}), 1)
+	})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			errs := statustest.Check(tc.before, tc.after, 3)

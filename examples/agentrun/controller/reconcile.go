@@ -182,7 +182,7 @@ func (r *Reconciler) record(
 	if apierrors.IsInvalid(err) {
 		err = refused{err}
 	}
-	return did == status.Written || did == status.Merged, err
+	return did == status.Written, err
 }
 
 // request is what package jobgc has to know of the run.

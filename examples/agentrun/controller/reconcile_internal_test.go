@@ -236,7 +236,6 @@ func TestReconcile_WaitsALittleAfterAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := newRun("nightly")
 		g := begin(t, run)
-		g.writer.Retries = -1
 		g.change(t, run, ends(batchv1.JobComplete, ""))
 		g.refuse = apierrors.NewConflict(v1alpha1.GroupVersion().WithResource("agentruns").GroupResource(), "nightly", errors.New("another version"))
 		assert.Equal(t, conflictDelay, g.must(t, run))

@@ -14,6 +14,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,7 +60,9 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 				if refuse := g.refuse; refuse != nil {
-					g.refuse = nil
+					if !apierrors.IsConflict(refuse) { // a Writer tries again after a conflict
+						g.refuse = nil
+					}
 					return refuse
 				}
 				g.writes++

@@ -9,6 +9,7 @@ package first
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -31,7 +32,7 @@ type TaskReconciler struct {
 
 // Work does what a Task asks for and changes its status. It also sets the
 // status when it fails.
-type Work func(ctx context.Context, task *v1.Task) (status.Facts, error)
+type Work func(ctx context.Context, task *v1.Task) error
 
 // Setup registers a reconciler with mgr that does work. It returns what main
 // runs in place of mgr.Start.
@@ -64,9 +65,12 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if err := r.Get(ctx, req.NamespacedName, task); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if r.Writer.IsStale(task) { // the cache does not show the last write yet
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
 	before := task.DeepCopy()
-	facts, err := r.Work(ctx, task)                      // your code: it changes task.Status
-	_, cerr := r.Writer.Commit(ctx, before, task, facts) // one patch, or none if nothing changed
+	err := r.Work(ctx, task)                      // your code: it changes task.Status
+	_, cerr := r.Writer.Commit(ctx, before, task) // one patch, or none if nothing changed
 	err = errors.Join(err, cerr)
 	r.Events.Failure(task, err) // a Warning, counted while it repeats; nil is the recovery
 	return ctrl.Result{}, err

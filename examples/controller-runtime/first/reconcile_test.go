@@ -47,7 +47,7 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 	var failure error
 	writer := status.ForClient(c)
 	writer.Owned = []string{"Ready"}
-	r := &first.TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: func(_ context.Context, task *v1.Task) (status.Facts, error) {
+	r := &first.TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: func(_ context.Context, task *v1.Task) error {
 		ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Done"}
 		task.Status.Phase = v1.Succeeded
 		if failure != nil {
@@ -55,7 +55,7 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 			task.Status.Phase = v1.Running
 		}
 		status.SetCondition(&task.Status.Conditions, ready, time.Now())
-		return status.Facts{Progress: status.Running}, failure
+		return failure
 	}}
 
 	for _, attempt := range []struct {
@@ -77,7 +77,7 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 		stored := new(v1.Task)
 		require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(task), stored))
 		assert.Equal(t, int64(1), stored.Status.ObservedGeneration, attempt.reason)
-		assert.NotNil(t, stored.Status.StartedAt, attempt.reason)
+		assert.NotNil(t, stored.Status.UpdatedAt, attempt.reason)
 	}
 
 	require.NoError(t, c.Delete(t.Context(), task))
@@ -106,9 +106,7 @@ func TestSetup_RunsTheManager(t *testing.T) {
 	options.Controller.SkipNameValidation = new(true) // this test may run twice in one process
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
 	require.NoError(t, err)
-	work := func(context.Context, *v1.Task) (status.Facts, error) {
-		return status.Facts{}, errors.New("no Task is there")
-	}
+	work := func(context.Context, *v1.Task) error { return errors.New("no Task is there") }
 	start, err := first.Setup(mgr, work)
 	require.NoError(t, err)
 

@@ -209,8 +209,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		if failure == nil {
 			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
 		}
-		wrote := result == status.Written || result == status.Merged
-		if failure == nil && wrote {
+		if failure == nil && result == status.Written {
 			c.reportLost(before, u, found)
 		}
 		c.events.Failure(before, failure) // also if the status could not be written

@@ -251,7 +251,6 @@ func TestALossThatIsMerged_IsReported(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		body := httptest.NewRecorder()
 		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="merged"} 1`+"\n")
 		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n")
 		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(c, err)

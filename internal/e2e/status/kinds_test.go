@@ -28,7 +28,6 @@ type object = map[string]any
 var (
 	runs   = v1alpha1.GroupVersion().WithResource("agentruns")
 	tasks  = resourceOf("task")
-	voids  = resourceOf("void")
 	plains = resourceOf("plain")
 	quotas = resourceOf("quota") // its conditions are a map by type
 )
@@ -52,9 +51,7 @@ type kind struct {
 	Values []any  `json:"values"` // empty for a kind without contract
 	Also   object `json:"also"`   // fields that a reconcile sets, too
 
-	Defaulted string `json:"defaulted"` // a field that the schema has a default for
-	Nullable  string `json:"nullable"`  // a required field that may be null
-	Zero      object `json:"zero"`      // required fields that are zero
+	Zero object `json:"zero"` // required fields that are zero
 }
 
 //go:embed testdata/kinds.yaml

@@ -29,20 +29,23 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rbac.Grant(t.Context(), kube, s.namespace, "status", "writer",
 		rbacv1.PolicyRule{APIGroups: []string{runs.Group}, Resources: []string{"agentruns/status"}, Verbs: []string{"patch"}}))
-	for result, meanwhile := range map[status.Result]string{
-		status.Written: `{}`, status.Merged: `{"spec":{"image":"new"}}`, status.Gone: "",
+	for name, tc := range map[string]struct {
+		meanwhile string
+		result    status.Result
+	}{
+		"written": {`{}`, status.Written}, "merged": {`{"spec":{"image":"new"}}`, status.Written}, "gone": {"", status.Gone},
 	} {
-		before := s.object(t, runs, string(result))
-		if meanwhile == "" {
+		before := s.object(t, runs, name)
+		if tc.meanwhile == "" {
 			require.NoError(t, s.dynamic(runs).Delete(t.Context(), before.GetName(), metav1.DeleteOptions{}))
 		} else {
-			_, err := s.dynamic(runs).Patch(t.Context(), before.GetName(), types.MergePatchType, []byte(meanwhile), metav1.PatchOptions{})
+			_, err := s.dynamic(runs).Patch(t.Context(), before.GetName(), types.MergePatchType, []byte(tc.meanwhile), metav1.PatchOptions{})
 			require.NoError(t, err)
 		}
 		after := withStatus(before, object{"reason": "Running"})
 		got, err := via(writer.dynamic(runs).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
-		assert.Equal(t, result, got)
+		assert.Equal(t, tc.result, got, name)
 	}
 
 	// A version that is not served means nothing for the object, and these

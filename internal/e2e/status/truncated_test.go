@@ -31,18 +31,19 @@ func TestCommit_KeepsTheVerdictWithoutARefusedField(t *testing.T) {
 			setReady(after)
 			w := via(s.dynamic(tasks).Patch, status.Writer{FieldNames: taskNames})
 			result, err := w.Commit(t.Context(), before, after, status.Facts{Progress: status.Done})
-			require.ErrorContains(t, err, "status.phase")
+			var refused interface{ Reason() string }
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, "StatusRefused", refused.Reason())
 			assert.Equal(t, status.Written, result)
 			stored := s.readLoose(t, tasks)
 			finished, _, _ := unstructured.NestedString(stored.Object, "status", "completionTime")
-			assert.NotEmpty(t, finished, "the time of the verdict")
+			assert.Empty(t, finished, "it waits for the whole status")
 			reasons := map[string]any{}
 			for _, c := range conditionsIn(t, stored) {
 				fields := c.(object)
 				reasons[fields["type"].(string)] = fields["message"]
 			}
-			const told = "the API server refused status.phase; only conditions and times are written"
-			assert.Equal(t, map[string]any{"Ready": "as it should be", status.StatusTruncated: told}, reasons)
+			assert.Equal(t, map[string]any{"Ready": "as it should be"}, reasons)
 		})
 	}
 }

@@ -22,7 +22,7 @@ func (f patchFunc[T]) Patch(ctx context.Context, name string, pt types.PatchType
 // via returns a Writer with the settings of w that sends by patch.
 func via[T status.Object](patch patchFunc[T], w status.Writer) status.Writer {
 	out := status.ForResource(func(string) patchFunc[T] { return patch })
-	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat, out.Retries = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat, w.Retries
+	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat
 	out.Redact, out.OnCommit = w.Redact, w.OnCommit
 	return out
 }

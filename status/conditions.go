@@ -1,0 +1,249 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// The JSON names of a condition's fields that Commit may add.
+const (
+	transitionField = "lastTransitionTime"
+	generationField = "observedGeneration"
+)
+
+// otherList is the remedy for a list whose items are not conditions.
+const otherList = `, or for a list of another kind FieldNames.Conditions "-"`
+
+// listOf returns the conditions of a status, and each by its key: the type,
+// with a number for the second of a type.
+func (n FieldNames) listOf(status map[string]any) (keys []string, byKey map[string]any) {
+	list, _ := status[n.Conditions].([]any)
+	count := map[string]int{}
+	byKey = make(map[string]any, len(list))
+	for _, item := range list {
+		key := typeOf(item)
+		count[key]++
+		if count[key] > 1 {
+			key += "\x00" + strconv.Itoa(count[key])
+		}
+		keys = append(keys, key)
+		byKey[key] = item
+	}
+	return keys, byKey
+}
+
+func typeOf(item any) string {
+	fields, _ := item.(map[string]any)
+	typ, _ := fields["type"].(string)
+	return typ
+}
+
+// setConditions makes the conditions of want the ones to store. It does not
+// check unchanged conditions, so that a mistake of another program blocks
+// nothing. The stored order stays: building the list in another order is not a
+// change.
+func (c *change) setConditions(redact func(string) string) error {
+	name := c.names.Conditions
+	value, has := c.want[name]
+	_, isList := value.([]any)
+	switch {
+	case name == absent:
+		return nil
+	case !has:
+		return c.clearConditions()
+	case reflect.DeepEqual(value, c.stored[name]):
+		return nil
+	case !isList:
+		return fmt.Errorf("status: status.%s: want a list of conditions%s", name, otherList)
+	}
+	oldKeys, old := c.names.listOf(c.stored)
+	newKeys, next := c.names.listOf(c.want)
+	for i, key := range newKeys {
+		item := next[key]
+		_, isStored := old[key]
+		if isStored && reflect.DeepEqual(item, old[key]) {
+			continue
+		}
+		stored, err := c.conditionToStore(item, old[key], redact)
+		if err != nil {
+			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
+		}
+		typ := typeOf(item)
+		if key != typ && !isStored {
+			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once%s",
+				name, i, typ, otherList)
+		}
+		next[key] = stored
+	}
+	list := []any{}
+	for _, key := range oldKeys {
+		item, isKept := next[key]
+		if isKept {
+			list = append(list, item)
+		}
+	}
+	for _, key := range newKeys {
+		if old[key] == nil {
+			list = append(list, next[key])
+		}
+	}
+	typed, err := throughType(c.base, map[string]any{name: list})
+	if err != nil {
+		return err
+	}
+	c.want[name] = list
+	known, isKnown := typed[name]
+	if isKnown {
+		c.want[name] = known
+	}
+	return nil
+}
+
+// clearConditions stores an empty list where the type or the stored status has
+// one, because the schema may require it.
+func (c *change) clearConditions() error {
+	name := c.names.Conditions
+	typed, err := throughType(c.base, map[string]any{name: []any{}})
+	_, isInType := typed[name]
+	_, isUntyped := c.base.(runtime.Unstructured)
+	_, isStored := c.stored[name]
+	if isStored || isInType && !isUntyped {
+		c.want[name] = []any{}
+	}
+	if !isStored && isInType && !isUntyped {
+		c.stored[name] = []any{} // a typed object does not show whether it is stored
+	}
+	return err
+}
+
+// conditionToStore returns what to store for item in place of stored, which is
+// nil for a new one.
+func (c *change) conditionToStore(item, stored any, redact func(string) string) (map[string]any, error) {
+	fields, isObject := item.(map[string]any)
+	if !isObject {
+		return nil, fmt.Errorf(": want an object%s", otherList)
+	}
+	var cond, was metav1.Condition
+	err := convert(fields, &cond)
+	if err != nil {
+		return nil, err
+	}
+	err = checkCondition(cond)
+	if err != nil {
+		return nil, err
+	}
+	if redact != nil {
+		cond.Message = redact(cond.Message)
+	}
+	_ = convert(stored, &was)                                          // a mistake of another program counts as no condition
+	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
+	next := updated(was, cond, c.now)
+	old, _ := stored.(map[string]any)
+	isSame := sameTexts(next, was)
+	if isSame && was.LastTransitionTime.IsZero() {
+		next.LastTransitionTime = was.LastTransitionTime // the CRD may not have the field
+	}
+	if next.ObservedGeneration == 0 && !(isSame && old[generationField] == nil) {
+		next.ObservedGeneration = c.generation
+	}
+	out := maps.Clone(fields)
+	for name, text := range map[string]string{"reason": next.Reason, "message": next.Message} {
+		_, has := fields[name]
+		if has {
+			out[name] = text
+		}
+	}
+	delete(out, transitionField)
+	delete(out, generationField)
+	if !next.LastTransitionTime.IsZero() && c.mayHave(transitionField, fields, old) {
+		out[transitionField] = next.LastTransitionTime.ToUnstructured()
+	}
+	if sameSecond(&next.LastTransitionTime, &was.LastTransitionTime) && old[transitionField] != nil {
+		out[transitionField] = old[transitionField] // in its stored form
+	}
+	if next.ObservedGeneration != 0 && c.mayHave(generationField, fields, old) {
+		out[generationField] = next.ObservedGeneration
+	}
+	return out, nil
+}
+
+// mayHave reports whether a condition may be written with the field. Nothing
+// says which fields the conditions of an unstructured status have.
+func (c *change) mayHave(field string, item, stored map[string]any) bool {
+	_, isUntyped := c.base.(runtime.Unstructured)
+	_, has := item[field]
+	_, isStored := stored[field]
+	return !isUntyped || has || isStored || stored == nil
+}
+
+// convert reads a condition. The error begins with the field.
+func convert(item any, to *metav1.Condition) error {
+	raw, err := json.Marshal(item)
+	if err == nil {
+		err = json.Unmarshal(raw, to)
+	}
+	var wrong *json.UnmarshalTypeError
+	var noTime *time.ParseError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf(".%s: want a %s, got a %s%s", wrong.Field, wrong.Type, wrong.Value, otherList)
+	case errors.As(err, &noTime):
+		return fmt.Errorf(".%s: want a time such as 2006-01-02T15:04:05Z, got %.40q%s",
+			transitionField, noTime.Value, otherList)
+	}
+	return err
+}
+
+// mergeConditions makes want's conditions those of live, with the changes of
+// this reconcile. A difference of live from stored is a conflict in a condition
+// that this controller owns or sets.
+func (c *change) mergeConditions(live map[string]any, owned func(typ string) bool) error {
+	_, was := c.names.listOf(c.stored)
+	wantKeys, want := c.names.listOf(c.want)
+	liveKeys, is := c.names.listOf(live)
+	keys := liveKeys
+	for _, key := range wantKeys {
+		if is[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	for key := range was {
+		if is[key] == nil && want[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	list := []any{}
+	for _, key := range keys {
+		isChanged := !reflect.DeepEqual(was[key], want[key])
+		isForeign := !reflect.DeepEqual(was[key], is[key])
+		typ, _, _ := strings.Cut(key, "\x00")
+		if isForeign && (isChanged || owned(typ)) {
+			return fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, nameOf(c.base), c.names.Conditions, typ)
+		}
+		item := is[key]
+		if isChanged {
+			item = want[key]
+		}
+		if item != nil {
+			list = append(list, item)
+		}
+	}
+	_, isWanted := c.want[c.names.Conditions]
+	_, isStored := live[c.names.Conditions]
+	if isWanted || isStored {
+		c.want[c.names.Conditions] = list
+	}
+	return nil
+}
