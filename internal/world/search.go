@@ -55,6 +55,9 @@ func (r *run[F]) search() error {
 	start := &state[F]{store: r.Store, facts: r.Facts, left: r.Budgets}
 	start.store.Now = Began()
 	start.processes = make([]process, len(r.Replicas))
+	for i := range start.processes {
+		start.processes[i].caches = r.cachedObjects(&r.Store)
+	}
 	todo := []*node[F]{{state: start, step: "start"}}
 	r.isNew(start)
 	for len(todo) > 0 {
