@@ -38,7 +38,7 @@ NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep 
 SLOW   := Thousand|Cliff
 PLANE  := TheManagerRunsAgentRuns|ALateCache
 SUITES := . ./status ./events ./jobgc
-LONG   := TestDemoOnANamedCluster|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
+LONG   := TestDemoOnANamedCluster|TestPrometheusOperatorTakesTheManifests
 APART  := internal/e2e/chart internal/e2e/rollout internal/adoption/consumer
 REST   := $(filter internal/%,$(filter-out internal/demo internal/e2e internal/adoption,$(NESTED))) $(APART)
 
@@ -132,7 +132,7 @@ e2e-rest: controlplane ## Run the other suites: Argo Rollouts, chart, Prometheus
 	@$(RUN) -j3 test/internal/e2e/rollout test/rest $(filter-out %/rollout,$(addprefix test/,$(REST)))
 test/rest:
 	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp -skip '$(PLANE)' ./cmd # the program that exports by OTLP
-	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' . ./jobgc
+	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' .
 	@cd internal/e2e && $(GOTEST) -count=1 \
 		$$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')" | grep -vE '/(chart|rollout)(/|$$)')
 $(addprefix test/,$(REST)): test/%:
@@ -158,15 +158,6 @@ sieve: ## Play all plans of Sieve's three patterns with four controllers in virt
 .PHONY: e2e-soak
 e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are killed
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
-
-.PHONY: exhaust
-exhaust: ## Visit every state of the small world of jobgc, with larger budgets (some minutes)
-	JOBGC_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc
-
-.PHONY: schedules
-schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first
-	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) \
-		go test -count=1 -timeout 120m -v -run '^TestTenThousandSchedules$$' ./jobgc
 
 .PHONY: stability
 stability: ## Repeat make race and make e2e until 20 (N=n) runs of each in a row passed; WHAT=race repeats one of them
@@ -194,11 +185,9 @@ mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if 
 	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
 
 .PHONY: mutate-core
-mutate-core: ## Change each (EVERY=n: nth) decision of three cores; fails if tests miss one unlisted (hours)
+mutate-core: ## Change each (EVERY=n: nth) decision of two cores; fails if tests miss one unlisted (hours)
 	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
 		-files commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
-	cd internal/tools && go run ./mutate -dir ../../jobgc -every $(or $(EVERY),1) -survivors mutate/jobgc.txt \
-		-files machine.go,find.go,create.go,release.go,decide.go,past.go -runs '^TestSearch,^TestScenes'
 	cd internal/tools && files=book.go,series.go,draft.go,room.go,namespace.go,object.go,write.go && \
 		go run ./mutate -dir ../../events -every $(or $(EVERY),1) -survivors mutate/events.txt \
 		-files $$files,route.go,losses.go,limiter.go,queue.go,instant.go -runs '^TestScenes,^TestSearch'

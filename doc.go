@@ -20,9 +20,8 @@
 //   - [github.com/proompteng/controllerkit/jobgc] runs one Job for an object.
 //     It finds the result despite a short TTL, a stale cache or a restart, and
 //     reports a lost Job only with proof.
-//     [github.com/proompteng/controllerkit/jobgc/hold] releases Jobs that a
-//     finalizer holds. [github.com/proompteng/controllerkit/jobgc/expire]
-//     deletes finished runs after their retention.
+//     [github.com/proompteng/controllerkit/jobgc/expire] deletes finished runs
+//     after their retention.
 //     [github.com/proompteng/controllerkit/jobgc/jobgctest] completes
 //     client-go's fake clientset.
 //   - [github.com/proompteng/controllerkit/metrics] has the OpenTelemetry

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package jobgc keeps a controller from losing the result of a Job to its TTL,
-// a stale cache or a restart. It tells a Job that is lost from a Job that a
+// a stale cache or a restart. It distinguishes a lost Job from a Job that a
 // cache has not seen yet.
 //
 // A NotFound from a lister does not mean that the Job was deleted: the cache
@@ -16,11 +16,11 @@
 // it, observes it, suspends it, and releases it after its result is recorded:
 //
 //	cached := jobgc.CachedBy(mgr.GetCache())
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, informer, jobgc.Options{})
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 //		task := new(v1.Task)
-//		if err := r.Get(ctx, req.NamespacedName, task); err != nil || task.DeletionTimestamp != nil {
+//		if err := r.Get(ctx, req.NamespacedName, task); err != nil {
 //			return ctrl.Result{}, client.IgnoreNotFound(err)
 //		}
 //		before := task.DeepCopy()
@@ -48,10 +48,9 @@
 //		return ctrl.Result{RequeueAfter: found.After}, nil
 //	}
 //
-// examples/controller-runtime has this reconciler in onejob, and a complete
-// controller. [New] shows the setup. Package settings reads the retention from
-// the environment. Package expire deletes the runs themselves when their
-// retention is over.
+// examples/controller-runtime has this reconciler in onejob. [New] shows the
+// setup. Package settings reads the retention from the environment. Package
+// expire deletes the runs themselves when their retention is over.
 //
 // # What each request is for
 //
@@ -61,80 +60,60 @@
 //  2. Create run-<uid of the owner>, or Request.Name. After a crash the next
 //     call finds this name taken and adopts the Job.
 //  3. Write the Ref. From here on a missing Job is a loss.
-//  4. Write the outcome. Until here the TTL is UnrecordedTTL, the Job's own TTL
-//     if that is longer, or none if UnrecordedTTL is zero.
-//  5. Read the owner live, because the outcome may be in memory only.
-//     Request.RecordedAt saves this read.
-//  6. Patch the final TTL.
+//  4. Write the outcome. Until here the Job has no TTL.
+//  5. Patch the final TTL, and take off Options.Finalizer.
 //
-// If a Job is there again that this process has seen deleted, or has a state
-// that it had before, the API server's store was restored from a backup. Step
-// then believes no cached owner, and changes nothing before a live read agrees
-// with the copy.
+// A run costs 3 writes: the Job, the Ref and the outcome. A final TTL or a
+// finalizer costs a fourth. The write of the Ref may wait until the Job has
+// started, at most two seconds, and then say "running" too; a separate write
+// costs one more. A run that has ended costs no request, also after a restart.
+// Step remembers nothing that decides: what it needs is in the Ref, the cache
+// and the API server. After the API server's store was restored from a backup,
+// restart the controllers, as Kubernetes says.
 //
-// A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
-// fourth. After a restart, the first call for a run that has ended, whose Ref
-// is not released and whose Job the cache lacks, reads the Job live and returns
-// Released, which is one more write, once. The write of the Ref may wait until
-// the Job has started, at most two seconds, and then say "running" too; a
-// separate write costs one more. Let owners whose Job exists go before owners
-// that wait for their first Job, so that a long queue does not make the Ref
-// wait. With one replica the reads 1 and 5 may come from a cache that waits for
-// the controller's own writes.
+// # When work can run twice, or a result is lost
 //
-// # When work can run twice
-//
-// The read of the owner may take 30 seconds, and the creation 60 seconds after
-// the answer. Both include the wait for the client's rate limiter. Then Step
-// gives up, and its error says what took the time. Give a reconcile at least
-// two minutes: a shorter context or rest.Config.Timeout ends them earlier. Work
-// can still run twice in these cases:
+// The read of the owner and the creation may take 60 seconds together, the wait
+// for the client's rate limiter included. Give a reconcile at least 90 seconds.
+// Work can still run twice in these cases:
 //
 //   - A replica stalls between 1 and 2 while another takes the run to its end.
-//     A final TTL of 90 seconds or more prevents this: the name is still taken,
-//     unless someone or Options.DeleteCancelled deletes the Job. The log and
-//     Retention.Warnings report a shorter TTL. If a connection
-//     breaks, the API server may work on its request for a while, at most for
-//     its --request-timeout. Add that, 60 seconds by default, to rule this out.
-//   - Someone deletes a Job before its Ref is written, and this process has not
-//     seen the Job finish. Options.Finalizer prevents this.
+//     A final TTL of 90 seconds or more prevents this, because the name is
+//     still taken, unless the run was cancelled or someone deletes the Job. If
+//     a connection breaks, the API server may create the Job later, within its
+//     --request-timeout. Add that to rule this out, 60 seconds by default.
+//   - Someone deletes a Job before its Ref is written. Options.Finalizer
+//     prevents this.
 //   - Someone deletes the owner during a creation, and creates it again. The
 //     garbage collector deletes the first Job, but it may have begun.
-//   - The controller is killed after the creation and restarted with a longer
-//     UnrecordedTTL, and every patch fails until the old TTL deletes the Job.
+//
+// A finished Job that someone deletes in the second before its outcome is
+// recorded is Missing. Options.Finalizer prevents this too. Finished Jobs of a
+// controller that was removed stay until their owners go.
 //
 // # Adoption
 //
 // A controller that already creates Jobs has runs in flight on the day when it
 // begins to use Step. Set Request.Name to the name that it gives to its Jobs:
-// Step takes them over, also finished ones. Stop the old version before the new
-// one starts. A run that has ended must be Done. The result of a Job of the old
-// version that is deleted before the first call of Step for its run is lost.
-//
-// Without a Name, Step returns an error for a run that has no Ref and an
-// unfinished Job of another origin. It repeats the error after that Job has
-// finished. A restart forgets that, and a Job that had finished before the
-// start does not count. For this the informer's handler keeps about 85 bytes
-// for each unfinished Job that Step has not created, until the Job ends: 4 MiB
-// for 50,000 Jobs of CronJobs.
+// Step takes them over, also finished ones. Without a Name, Step returns an
+// error for an owner older than the process that controls a Job of another
+// name. Stop the old version before the new one starts. A run that has ended
+// must be Done: its Job gets its final TTL, and no Ref.
 //
 // # Unit tests
 //
 // Package jobgctest makes client-go's fake clientset give each Job a uid, which
-// Step needs. Use [NewUncached] in tests that start no informer: with New, Step
-// returns Pending until the informer has synced. If the cache lacks the Job,
-// Step returns Pending until the Ref is 11 seconds old, because the cache may
-// be late. If a live read then finds no Job, Step returns Pending for another
-// second, because the delete event may be on the way. A delete event ends both.
+// Step needs. Without an informer, pass nil for the cache. If the cache lacks
+// the Job, Step returns Pending until the Ref is 11 seconds old, because the
+// cache may be late.
 //
 // # RBAC
 //
-// Jobs (batch): create, get, patch; list and watch for the informer; delete
-// with Options.DeleteCancelled. The owner's kind: get. Where
+// Jobs (batch): create, get, patch, delete; list and watch for the informer;
+// list without one. The owner's kind: get. Where
 // OwnerReferencesPermissionEnforcement is on, the creation of a Job with a
 // controller reference also needs update on the finalizers subresource of the
-// owner's kind. With Options.Finalizer, package hold names what its sweep
-// needs.
+// owner's kind.
 //
 // # When not to use it
 //

@@ -6,6 +6,7 @@ package jobgc
 import (
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -44,48 +45,21 @@ func (e *NameTakenError) Error() string {
 	return text
 }
 
-// taken says whose Job has the name of the Job of the owner.
-func (c *call) taken() error {
-	live := c.live
-	err := &NameTakenError{Namespace: c.ref.Namespace, Name: c.ref.Name, named: c.req.Name != ""}
-	has := metav1.GetControllerOfNoCopy(live)
-	err.Deleting = live.DeletionTimestamp != nil
+// nameTaken says whose Job has the name of the Job that was built.
+func nameTaken(built, live *batchv1.Job, isNamed bool) error {
+	has := metav1.GetControllerOf(live)
+	err := &NameTakenError{
+		Namespace: built.Namespace, Name: built.Name, Controller: has,
+		Deleting: live.DeletionTimestamp != nil, named: isNamed,
+	}
 	if has == nil {
 		return err
 	}
-	err.Controller = has
 	// If the controller is an earlier owner of the same name, it is gone, and
 	// the garbage collector will delete its Job.
-	mine := metav1.GetControllerOfNoCopy(c.builder.job)
-	sameKind := has.Kind == mine.Kind && has.APIVersion == mine.APIVersion
-	if sameKind && has.Name == mine.Name {
+	mine := metav1.GetControllerOfNoCopy(built)
+	if has.Kind == mine.Kind && has.APIVersion == mine.APIVersion && has.Name == mine.Name {
 		err.Deleting = true
 	}
 	return err
-}
-
-// lookingFor is the error of the last request. Of a read that follows a refusal
-// it also names the refusal.
-func (c *call) lookingFor() error {
-	job := c.ref.Namespace + "/" + c.ref.Name
-	if c.asked != requestRead {
-		return c.err
-	}
-	switch c.from {
-	case stageUnbuilt:
-		return fmt.Errorf("looking for a Job that cannot be built: %w", c.err)
-	case stageRefused:
-		return fmt.Errorf("looking for the Job %s, whose creation was refused (%v): %w",
-			job, c.why, c.err) //nolint:errorlint // what refused is not the answer
-	case stageRaiseAgain:
-		return fmt.Errorf("looking for the Job %s, whose TTL was not raised (%v): %w",
-			job, c.why, c.err) //nolint:errorlint // see above
-	case stageMarkAgain, stageReread:
-		if c.why != nil {
-			return fmt.Errorf("looking for the Job %s, whose patch was refused (%v): %w",
-				job, c.why, c.err) //nolint:errorlint // see above
-		}
-	default:
-	}
-	return c.err
 }

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -42,8 +43,8 @@ func Example() {
 func ExampleGuard_Step() {
 	ctx, cluster, informer := context.Background(), newServer(), &fakeStore{}
 	cluster.version = 7
-	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, UnrecordedTTL: week}
-	guard, err := jobgc.New(cluster.client, informer.get, informer, jobgc.Options{Retention: keep}) // see New
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
+	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{Retention: keep}) // see New
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,8 +62,7 @@ func ExampleGuard_Step() {
 			return
 		}
 		run.job, run.done = ref, run.done || found.State == jobgc.Finished || found.Lost() // and write the status if it changed
-		ttl := time.Duration(*cluster.jobs[ref.Name].Spec.TTLSecondsAfterFinished) * time.Second
-		fmt.Println(found.State, found.Outcome, "TTL:", ttl.Round(time.Minute))
+		fmt.Println(found.State, found.Outcome, "has a TTL:", cluster.jobs[ref.Name].Spec.TTLSecondsAfterFinished != nil)
 	}
 	reconcile() // creates the Job
 	reconcile()
@@ -70,10 +70,10 @@ func ExampleGuard_Step() {
 	reconcile() // records the outcome
 	reconcile() // sets the final TTL, because the outcome is stored
 	// Output:
-	// Active  TTL: 168h0m0s
-	// Active  TTL: 168h0m0s
-	// Finished Succeeded TTL: 168h0m0s
-	// Finished Succeeded TTL: 10m0s
+	// Active  has a TTL: false
+	// Active  has a TTL: false
+	// Finished Succeeded has a TTL: false
+	// Finished Succeeded has a TTL: true
 }
 
 // A watcher that only gets events calls it on what it has.
@@ -126,24 +126,80 @@ func (m managerCache) Get(_ context.Context, key types.NamespacedName, into meta
 }
 
 // With controller-runtime, the manager's cache is read.
+func (m managerCache) List(_ context.Context, into metav1.ListInterface, _ ...metav1.ListOptions) error {
+	list, _ := into.(*batchv1.JobList)
+	for _, job := range m.jobs.jobs {
+		list.Items = append(list.Items, *job)
+	}
+	return nil
+}
+
 func ExampleCachedBy() {
 	cluster := newServer()
 	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
 	cached := jobgc.CachedBy(managerCache{cluster}) // mgr.GetCache()
-	job, err := cached(context.Background(), "ns", "job")
+	job, err := cached.Get(context.Background(), "ns", "job")
 	fmt.Println(job.UID, err)
-	_, err = cached(context.Background(), "ns", "other")
+	_, err = cached.Get(context.Background(), "ns", "other")
 	fmt.Println(err)
 	// Output:
 	// 1 <nil>
 	// jobs.batch "other" not found
 }
 
-// A unit test starts no informer.
-func ExampleNewUncached() {
-	guard, err := jobgc.NewUncached(newServer().client, jobgc.Options{})
-	fmt.Println(guard != nil, err)
-	// Output: true <nil>
+// lister is that of an informer factory of client-go.
+type lister struct{ *fakeStore }
+
+func (l lister) Jobs(namespace string) namespaced { return namespaced{l.fakeStore, namespace} }
+
+type namespaced struct {
+	*fakeStore
+
+	namespace string
+}
+
+func (n namespaced) Get(name string) (*batchv1.Job, error) {
+	return n.fakeStore.Get(context.Background(), n.namespace, name)
+}
+
+func (n namespaced) List(labels.Selector) ([]*batchv1.Job, error) {
+	return n.fakeStore.List(context.Background(), n.namespace)
+}
+
+func ExampleCachedIn() {
+	cluster := newServer()
+	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
+	store := &fakeStore{}
+	store.sync(cluster)
+	cached := jobgc.CachedIn(lister{store}) // factory.Batch().V1().Jobs().Lister()
+	job, err := cached.Get(context.Background(), "ns", "job")
+	fmt.Println(job.UID, err)
+	jobs, err := cached.List(context.Background(), "ns")
+	fmt.Println(len(jobs), err)
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+}
+
+// The owner of a held Job is gone.
+func ExampleGuard_ReleaseOrphans() {
+	cluster, informer := newServer(), &fakeStore{}
+	job := ownedJob()
+	job.UID = "1"
+	job.Finalizers = []string{"agents.example.com/result"}
+	cluster.put(job)
+	informer.sync(cluster)
+	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{Finalizer: "agents.example.com/result"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	none := func(_ context.Context, _ string, ref metav1.OwnerReference) (metav1.Object, error) {
+		return nil, notFoundOf("agents.example.com", "agentruns", ref.Name) // mgr.GetCache(), mgr.GetAPIReader()
+	}
+	released, err := guard.ReleaseOrphans(context.Background(), none, none) // SweepOrphans does it every minute
+	fmt.Println(released, err, len(cluster.jobs["job"].Finalizers))
+	// Output: 1 <nil> 0
 }
 
 func ExampleNameTakenError() {

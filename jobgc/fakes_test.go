@@ -5,15 +5,18 @@ package jobgc_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +24,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -34,6 +36,22 @@ type fakeJobs struct {
 	create func(*batchv1.Job) (*batchv1.Job, error)
 	get    func(name string) (*batchv1.Job, error)
 	patch  func(name string, data []byte) (*batchv1.Job, error)
+	list   func() (*batchv1.JobList, error)
+	remove func(name string, opts metav1.DeleteOptions) error
+}
+
+func (f fakeJobs) List(context.Context, metav1.ListOptions) (*batchv1.JobList, error) {
+	if f.list == nil {
+		return nil, errUnexpected
+	}
+	return f.list()
+}
+
+func (f fakeJobs) Delete(_ context.Context, name string, opts metav1.DeleteOptions) error {
+	if f.remove == nil {
+		return errUnexpected
+	}
+	return f.remove(name, opts)
 }
 
 func (f fakeJobs) Create(_ context.Context, job *batchv1.Job, _ metav1.CreateOptions) (*batchv1.Job, error) {
@@ -60,11 +78,12 @@ func (f fakeJobs) Patch(_ context.Context, name string, pt types.PatchType, data
 // server holds the Jobs of one namespace and answers as the real API server
 // does. Its fields may be changed at will.
 type server struct {
-	version                int
-	jobs                   map[string]*batchv1.Job
-	creates, gets, patches int
-	refuse                 error // of each patch
-	away                   error // of each get
+	version                         int
+	jobs                            map[string]*batchv1.Job
+	creates, gets, patches, removes int
+	refuse                          error // of each patch
+	away                            error // of each get
+	keep                            error // of each deletion
 }
 
 func newServer() *server { return &server{jobs: map[string]*batchv1.Job{}} }
@@ -106,6 +125,29 @@ func (s *server) client(string) fakeJobs {
 			}
 			return s.apply(name, data)
 		},
+		remove: func(name string, opts metav1.DeleteOptions) error {
+			if s.removes++; s.keep != nil {
+				return s.keep
+			}
+			job := s.jobs[name]
+			switch {
+			case job == nil:
+				return notFound(name)
+			case *opts.Preconditions.UID != job.UID, *opts.Preconditions.ResourceVersion != job.ResourceVersion:
+				return apierrors.NewConflict(jobResource, name, errors.New("the precondition differs"))
+			case *opts.PropagationPolicy != metav1.DeletePropagationBackground:
+				return errors.New("the garbage collector deletes the pods")
+			}
+			s.remove(name)
+			return nil
+		},
+		list: func() (*batchv1.JobList, error) {
+			out := &batchv1.JobList{}
+			for _, job := range s.jobs {
+				out.Items = append(out.Items, *job)
+			}
+			return out, nil
+		},
 	}
 }
 
@@ -138,8 +180,8 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	if s.jobs[name] == nil {
 		return nil, notFound(name)
 	}
-	job, ok := jobgc.Patched(s.jobs[name], data)
-	if !ok {
+	job, err := patched(s.jobs[name], data)
+	if err != nil {
 		return nil, invalid(name)
 	}
 	if job.DeletionTimestamp != nil && len(job.Finalizers) == 0 {
@@ -148,37 +190,55 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	return s.put(job), nil
 }
 
+// patched applies a JSON patch as the API server does.
+func patched(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
+	patch, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return nil, err
+	}
+	before, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		return nil, err
+	}
+	out := new(batchv1.Job)
+	return out, json.Unmarshal(after, out)
+}
+
 // invalid is the answer to a patch whose test fails, and to a patch that makes
 // the Job invalid.
 func invalid(name string) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", jobResource, name, "the server rejected our request due to an error in our request", 0, false)
 }
 
-// fakeStore is an informer and its cache. It calls no handler: the tests do.
+// fakeStore is the cache of an informer.
 type fakeStore struct {
-	items    map[string]*batchv1.Job
-	err      error // of each read
-	unsynced bool
-	after    func() // each read
+	items map[string]*batchv1.Job
+	err   error // of each read
 }
 
-// get is the cached read.
-func (f *fakeStore) get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+// Get is the cached read.
+func (f *fakeStore) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 	job, ok := f.items[namespace+"/"+name]
-	if f.after != nil {
-		defer f.after()
-	}
 	if f.err != nil || ok {
 		return job, f.err
 	}
 	return nil, notFound(name)
 }
 
-// AddEventHandler registers nothing.
-func (f *fakeStore) AddEventHandler(cache.ResourceEventHandler) (*fakeStore, error) { return f, nil }
-
-// HasSynced is that of a registration.
-func (f *fakeStore) HasSynced() bool { return !f.unsynced }
+// List is the cached list.
+func (f *fakeStore) List(_ context.Context, namespace string) ([]*batchv1.Job, error) {
+	var out []*batchv1.Job
+	for _, key := range slices.Sorted(maps.Keys(f.items)) {
+		if namespace == "" || f.items[key].Namespace == namespace {
+			out = append(out, f.items[key])
+		}
+	}
+	return out, f.err
+}
 
 // sync brings the cache up to date.
 func (f *fakeStore) sync(s *server) {
@@ -198,31 +258,15 @@ type world struct {
 	guard *jobgc.Guard
 }
 
-// Its Jobs have a TTL until their outcome is recorded.
 func newWorld(t *testing.T, opts jobgc.Options) *world {
-	t.Helper()
-	if opts.Retention.UnrecordedTTL == 0 {
-		opts.Retention.UnrecordedTTL = week
-	}
-	return newWorldAs(t, opts)
-}
-
-// newWorldAs does not change the options.
-func newWorldAs(t *testing.T, opts jobgc.Options) *world {
 	t.Helper()
 	w := &world{server: newServer(), store: &fakeStore{}}
 	w.version = 5
 	w.store.sync(w.server)
-	w.guard = newGuard(t, w, opts)
-	return w
-}
-
-// newGuard returns the Guard of a controller that has just started.
-func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard {
-	t.Helper()
-	g, err := jobgc.New(w.client, w.store.get, w.store, opts)
+	g, err := jobgc.New(w.client, w.store, opts)
 	require.NoError(t, err)
-	return g
+	w.guard = g
+	return w
 }
 
 // ensured creates a Job and returns its Ref.

@@ -7,19 +7,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
-
-	"github.com/go-logr/logr"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
-	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // jobClient is what a Guard uses of a Job client of one namespace.
@@ -28,31 +26,90 @@ import (
 type jobClient interface {
 	Create(ctx context.Context, job *batchv1.Job, opts metav1.CreateOptions) (*batchv1.Job, error)
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*batchv1.Job, error)
+	List(ctx context.Context, opts metav1.ListOptions) (*batchv1.JobList, error)
 	Patch(
 		ctx context.Context, name string, pt types.PatchType, data []byte,
 		opts metav1.PatchOptions, subresources ...string,
 	) (*batchv1.Job, error)
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-// Cached reads a Job from the cache of an informer. It returns a NotFound error
-// if the cache has no such Job, and must make no request.
-type Cached func(ctx context.Context, namespace, name string) (*batchv1.Job, error)
+// Cached reads Jobs from the cache of an informer, without a request. CachedBy
+// and CachedIn make one.
+type Cached interface {
+	// Get returns a NotFound error if the cache has no such Job.
+	Get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
+
+	// List returns the Jobs of a namespace, or of all for "".
+	List(ctx context.Context, namespace string) ([]*batchv1.Job, error)
+}
+
+// CachedIn returns a Cached that reads from a lister of client-go, such as
+// factory.Batch().V1().Jobs().Lister(). The type argument is inferred.
+func CachedIn[L interface {
+	Get(name string) (*batchv1.Job, error)
+	List(selector labels.Selector) ([]*batchv1.Job, error)
+}](lister interface{ Jobs(namespace string) L },
+) Cached {
+	return cachedIn[L]{lister}
+}
+
+type cachedIn[L interface {
+	Get(name string) (*batchv1.Job, error)
+	List(selector labels.Selector) ([]*batchv1.Job, error)
+}] struct {
+	lister interface{ Jobs(namespace string) L }
+}
+
+func (c cachedIn[L]) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	return c.lister.Jobs(namespace).Get(name)
+}
+
+func (c cachedIn[L]) List(_ context.Context, namespace string) ([]*batchv1.Job, error) {
+	return c.lister.Jobs(namespace).List(labels.Everything())
+}
+
+// cacheOf is what CachedBy needs of controller-runtime's cache.
+type cacheOf[O, G, L, S any] interface {
+	Get(ctx context.Context, key types.NamespacedName, into O, opts ...G) error
+	List(ctx context.Context, into L, opts ...S) error
+}
 
 // CachedBy returns a Cached that reads from controller-runtime's cache, such as
 // mgr.GetCache(). The type arguments are inferred.
-func CachedBy[O, G any](reader interface {
-	Get(ctx context.Context, key types.NamespacedName, into O, opts ...G) error
-},
-) Cached {
-	return func(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
-		job := new(batchv1.Job)
-		into, ok := any(job).(O)
-		if !ok {
-			return nil, fmt.Errorf("%T reads no Jobs; pass the cache of a manager", reader)
-		}
-		err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, into)
-		return job, err
+func CachedBy[O, G, L, S any](reader cacheOf[O, G, L, S]) Cached {
+	return cachedBy[O, G, L, S]{reader}
+}
+
+type cachedBy[O, G, L, S any] struct{ reader cacheOf[O, G, L, S] }
+
+func (c cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	job := new(batchv1.Job)
+	into, ok := any(job).(O)
+	if !ok {
+		return nil, fmt.Errorf("%T reads no Jobs; pass the cache of a manager", c.reader)
 	}
+	err := c.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, into)
+	return job, err
+}
+
+func (c cachedBy[O, G, L, S]) List(ctx context.Context, namespace string) ([]*batchv1.Job, error) {
+	list := new(batchv1.JobList)
+	into, ok := any(list).(L)
+	if !ok {
+		return nil, fmt.Errorf("%T lists no Jobs; pass the cache of a manager", c.reader)
+	}
+	err := c.reader.List(ctx, into)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []*batchv1.Job
+	for i := range list.Items {
+		if namespace == "" || list.Items[i].Namespace == namespace {
+			jobs = append(jobs, &list.Items[i])
+		}
+	}
+	return jobs, nil
 }
 
 // Options of a Guard. The zero value is what most controllers want.
@@ -60,157 +117,88 @@ type Options struct {
 	// Retention of the Jobs. Zero keeps them until their owner is deleted.
 	Retention Retention
 
-	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
-	// is recorded. It needs the verb delete. Zero leaves such a Job suspended
-	// until its owner is deleted.
-	DeleteCancelled bool
-
 	// Finalizer is the name of a custom finalizer, such as
 	// agents.example.com/result. New Jobs get it, and the release removes it.
 	// Such a Job outlives every deletion until its outcome is recorded. Its
-	// pods may not, and a Job that is deleted while it runs has no outcome. A
-	// Job that is never released stays, and so does its namespace: package hold
-	// lists the further duties of such a controller. Zero means no finalizer.
-	// The delete event of a Job that is deleted before its result is read then
-	// has the result, or the Job is reported as lost.
+	// pods may not, and a Job that is deleted while it runs has no outcome. Run
+	// SweepOrphans with it: until then, a Job whose owner vanishes keeps its
+	// pods, and its namespace stays Terminating. Zero means no finalizer.
 	Finalizer string
 
 	_ struct{}
 }
 
-// Guard manages the Jobs of one controller. Make it with New or NewUncached:
-// the methods of a nil Guard, or of one that neither made, return an error. It
-// is safe for concurrent use, holds no goroutine, and must not be copied. It
-// remembers the last 4096 Jobs that it has created, adopted or seen deleted.
+// Guard manages the Jobs of one controller. Make it with New: the methods of a
+// nil Guard, or of one that New did not make, return an error. It is safe for
+// concurrent use, holds no goroutine, and must not be copied. For ten seconds
+// it remembers the Refs and the releases that a cache may not show yet, at most
+// 4096 of each. That saves requests, and decides nothing.
 type Guard struct {
-	client func(namespace string) jobClient
-	cached Cached      // nil without an informer
-	synced func() bool // whether the handler has received all Jobs of the first list
-	opts   Options
-	now    func() time.Time
-	short  []string    // the settings that let work run twice, for the log
-	logged atomic.Bool // whether short was logged
-	memory *memory
+	client  func(namespace string) jobClient
+	cached  Cached // nil without an informer
+	opts    Options
+	started time.Time
 
-	mu      sync.Mutex
-	others  map[types.UID]others // by owner, unfinished Jobs that Step has not created
-	refused ring[types.UID, types.NamespacedName]
-	waiting time.Time // since when calls wait for the informer; zero if none has
-	warned  time.Time // when a Job was last taken over unchanged
+	refs     recent[types.UID, Ref]                 // by owner, of the Jobs that this Guard created
+	released recent[types.UID, struct{}]            // by Job
+	owned    recent[string, map[types.UID][]string] // by namespace: the names of the Jobs of each owner
 }
 
 // New returns a Guard. The function client returns the Job client of a
-// namespace. The method value clientset.BatchV1().Jobs is one. A client needs
-// Create, Get and Patch, and Delete with Options.DeleteCancelled. Its reads
-// must be live.
+// namespace. The method value clientset.BatchV1().Jobs is one. Its reads must
+// be live. Cached reads from an informer of Jobs:
 //
-// The informer watches Jobs, and cached reads from its cache:
+//	cached := jobgc.CachedIn(factory.Batch().V1().Jobs().Lister()) // client-go
+//	cached := jobgc.CachedBy(mgr.GetCache())                       // controller-runtime
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
 //
-//	jobs := factory.Batch().V1().Jobs() // an informer factory of client-go
-//	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-//		return jobs.Lister().Jobs(namespace).Get(name)
-//	}
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobs.Informer(), jobgc.Options{})
+// The cache must hold each Job that Step creates, with its metadata. Start the
+// workers after it has synced: before that, Step sends more requests, and
+// nothing else changes. If cached is nil, Step reads each Job live, and asks to
+// look again every ten seconds at a Job that has not finished.
 //
-// With controller-runtime, the manager's cache has both, and a clientset makes
-// the live reads. The reconciler keeps the Guard in a field of the type
-// *jobgc.Guard:
-//
-//	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
-//	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job))
-//	cached := jobgc.CachedBy(mgr.GetCache())
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, informer, jobgc.Options{})
-//	reconciler := &TaskReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Jobs: guard}
-//
-// New registers an event handler, so that the results of Jobs that are deleted
-// before they are read are still found. Step returns Pending until the handler
-// has received the first list, and an error after a minute of that. The cache
-// may lack Jobs, because of a selector: from ten seconds after it has first
-// returned a Ref, Step reads such a Job live in each call, until the Ref says
-// that it is released. The cache may lack parts of Jobs, because of a
-// transform: Step then reads a Job live before it releases it.
-//
-// It is an error if an argument is nil, if the informer takes no event handler
-// of client-go, if the retention is out of range, or if Options.Finalizer is
-// not a finalizer name with a domain. New reports all of these problems, and
-// then registers nothing. New also returns the error of AddEventHandler.
-//
-// A SucceededTTL or FailedTTL below 90 seconds is accepted, although work can
-// then run twice. Retention.Warnings lists it. New has no logger: the first
-// Step whose context has one logs it, once.
-func New[J jobClient, H any, R interface{ HasSynced() bool }](
-	client func(namespace string) J, cached Cached,
-	informer interface{ AddEventHandler(handler H) (R, error) }, opts Options,
-) (*Guard, error) {
-	g := newGuard(client, opts)
-	errs := check(client == nil, opts)
-	if cached == nil {
-		errs = append(errs, errors.New("jobgc: new: cached is nil; want a function that reads a Job from "+
-			"the informer's cache, or use NewUncached"))
-	}
-	if isnil.Is(informer) {
-		errs = append(errs, errors.New("jobgc: new: informer is nil; want an informer of Jobs, or use "+
-			"NewUncached"))
-	}
-	takes, ok := any(handler{g}).(H)
-	if !ok {
-		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T takes no cache.ResourceEventHandler; want "+
-			"an informer of client-go or controller-runtime", informer))
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	g.cached = cached
-	registration, err := informer.AddEventHandler(takes)
-	if err != nil {
-		return nil, fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
-	}
-	g.synced = registration.HasSynced
-	return g, nil
-}
-
-// NewUncached returns a Guard for a controller that does not watch Jobs. It
-// reads each Job live, and asks to look again every 10 seconds at a Job that
-// has not finished. A run that has ended costs no request once its Ref says
-// that its Job is released. Such a Guard does not see Jobs of an earlier
-// version of the controller, see Request.Name. The arguments are those of New.
-func NewUncached[J jobClient](client func(namespace string) J, opts Options) (*Guard, error) {
-	errs := check(client == nil, opts)
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return newGuard(client, opts), nil
-}
-
-func newGuard[J jobClient](client func(namespace string) J, opts Options) *Guard {
-	g := &Guard{
-		client: func(namespace string) jobClient { return client(namespace) },
-		synced: func() bool { return true },
-		opts:   opts,
-		now:    time.Now,
-		short:  opts.Retention.freesNames(),
-		memory: newMemory(maxRemembered),
-		others: map[types.UID]others{},
-	}
-	g.refused.limit = maxRemembered
-	return g
-}
-
-// check returns an error for each argument of New that it refuses.
-func check(noClient bool, o Options) []error {
+// It is an error if client is nil, if the retention is out of range, or if
+// Options.Finalizer is not a finalizer name with a domain. New reports all of
+// these problems. A SucceededTTL or FailedTTL below 90 seconds is accepted,
+// although work can then run twice: log Retention.Warnings when you start.
+func New[J jobClient](client func(namespace string) J, cached Cached, opts Options) (*Guard, error) {
 	var errs []error
-	for _, err := range o.Retention.check() {
+	for _, err := range opts.Retention.check() {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.%w", err))
 	}
-	if o.Finalizer != "" && !finalizer.IsName(o.Finalizer) {
+	if opts.Finalizer != "" && !isFinalizer(opts.Finalizer) {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain "+
-			"and a name, such as agents.example.com/result", o.Finalizer))
+			"and a name, such as agents.example.com/result", opts.Finalizer))
 	}
-	if noClient {
+	if client == nil {
 		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job "+
 			"client of a namespace"))
 	}
-	return errs
+	if cached != nil && isnil.Is(cached) {
+		errs = append(errs, fmt.Errorf("jobgc: new: cached is a nil %T; want CachedBy or CachedIn, or nil to "+
+			"read live", cached))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Guard{
+		client:  func(namespace string) jobClient { return client(namespace) },
+		cached:  cached,
+		opts:    opts,
+		started: time.Now(),
+	}, nil
+}
+
+// isFinalizer reports whether the API server accepts a name in
+// metadata.finalizers (ValidateFinalizerName in
+// k8s.io/kubernetes/pkg/apis/core/validation). The finalizers of Kubernetes
+// itself, which have no domain, are refused.
+func isFinalizer(name string) bool {
+	return len(validation.IsQualifiedName(name)) == 0 && strings.Contains(name, "/")
+}
+
+func errNotMade() error {
+	return errors.New("jobgc: the Guard is nil or empty; make it with New")
 }
 
 // jobsIn returns the client of a namespace.
@@ -225,10 +213,10 @@ func (g *Guard) jobsIn(namespace string) (jobClient, error) { //nolint:ireturn /
 
 // inCache returns the Job that the cache has under a name; nil if it has none.
 func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
-	if g.cached == nil || namespace == "" {
+	if g.cached == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	job, err := g.cached(ctx, namespace, name)
+	job, err := g.cached.Get(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -239,72 +227,60 @@ func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.J
 		return nil, fmt.Errorf("the cached read of the Job %s/%s returned neither a Job nor an error",
 			namespace, name)
 	}
-	asked := types.NamespacedName{Namespace: namespace, Name: name}
-	if nameOf(job) != asked || job.UID == "" {
+	if job.Namespace != namespace || job.Name != name || job.UID == "" {
 		return nil, fmt.Errorf("the cached read of the Job %s/%s returned %s/%s with the uid %q, want this "+
 			"name and a uid", namespace, name, job.Namespace, job.Name, job.UID)
 	}
 	return job, nil
 }
 
-// syncTimeout is how long calls wait for the first list of the informer without
-// an error.
-const syncTimeout = time.Minute
-
-// unsynced reports whether the handler has not received all Jobs that the
-// informer first listed.
-func (g *Guard) unsynced() (bool, error) {
-	if g.synced() {
-		return false, nil
+// inServer reads a Job from the API server; nil if it has none.
+func (g *Guard) inServer(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	jobs, err := g.jobsIn(namespace)
+	if err != nil {
+		return nil, err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.waiting.IsZero() {
-		g.waiting = g.now()
-	}
-	if g.now().Sub(g.waiting) < syncTimeout {
-		return true, nil
-	}
-	return true, fmt.Errorf("the informer of Jobs has not synced for %s: start it, and let the controller "+
-		"list and watch Jobs", syncTimeout)
+	return getJob(ctx, jobs, Ref{Namespace: namespace, Name: name})
 }
 
-// warn logs once which settings let work run twice.
-func (g *Guard) warn(ctx context.Context) {
-	if len(g.short) == 0 || g.logged.Load() {
-		return
+// namesOf returns the names of the Jobs that an owner controls in a namespace.
+// It lists the Jobs at most once in ten seconds.
+func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
+	names, ok := g.owned.get(namespace)
+	if ok {
+		return names[owner], nil
 	}
-	log, err := logr.FromContext(ctx)
-	if err == nil && g.logged.CompareAndSwap(false, true) {
-		log.WithName("jobgc").Info("A Job TTL is too short", "warnings", g.short)
+	list, err := g.list(ctx, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("list the Jobs in %s: %w", namespace, err)
 	}
+	names = map[types.UID][]string{}
+	for _, job := range list {
+		controller := metav1.GetControllerOfNoCopy(job)
+		if controller != nil {
+			names[controller.UID] = append(names[controller.UID], job.Name)
+		}
+	}
+	g.owned.note(namespace, names)
+	return names[owner], nil
 }
 
-// warnUnchanged logs, at most once a minute, that a Job is taken over without
-// what Step gives to each Job.
-func (g *Guard) warnUnchanged(ctx context.Context, job Ref, refusal error) {
-	log, err := logr.FromContext(ctx)
-	if err != nil || !g.mayWarn() {
-		return
+// list returns the Jobs of a namespace, from the cache if there is one.
+func (g *Guard) list(ctx context.Context, namespace string) ([]*batchv1.Job, error) {
+	if g.cached != nil {
+		return g.cached.List(ctx, namespace)
 	}
-	const message = "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay"
-	log.WithName("jobgc").Error(refusal, message, "namespace", job.Namespace, "name", job.Name)
-}
-
-// mayWarn reports whether the last warning is a minute old.
-func (g *Guard) mayWarn() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.now()
-	if now.Sub(g.warned) < time.Minute {
-		return false
+	jobs, err := g.jobsIn(namespace)
+	if err != nil {
+		return nil, err
 	}
-	g.warned = now
-	return true
-}
-
-func (g *Guard) made() bool { return g != nil && g.client != nil }
-
-func errNotMade() error {
-	return errors.New("jobgc: the Guard is nil or empty; make it with New or NewUncached")
+	answer, err := jobs.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var list []*batchv1.Job
+	for i := range answer.Items {
+		list = append(list, &answer.Items[i])
+	}
+	return list, nil
 }

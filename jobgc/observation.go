@@ -44,9 +44,8 @@ const (
 const (
 	sourceRef         = "Ref"         // the Ref alone; nothing was read
 	sourceSeen        = "Seen"        // the Job was at hand, in the cache or as an argument
-	sourceCacheBehind = "CacheBehind" // the Job, or its delete event, may be on the way
+	sourceCacheBehind = "CacheBehind" // the cache may not show the Job yet
 	sourceLiveRead    = "LiveRead"    // the API server said so just now
-	sourceTombstone   = "Tombstone"   // gone, as last seen: by the delete event or an earlier call
 )
 
 // Observation is the answer of Step, Inspect and StateOf. The zero Observation
@@ -56,10 +55,8 @@ type Observation struct {
 	Outcome Outcome // of a Finished Job, and of a Collected Job from its Ref
 
 	// Source is what the answer rests on, for logs and messages: Ref (nothing
-	// was read), Seen (the Job was at hand), CacheBehind (the cache, or its
-	// delete event, may be late), LiveRead, or Tombstone (the Job is gone, and
-	// the informer's delete event or an earlier call of Step had its last
-	// state). In code, compare State.
+	// was read), Seen (the Job was at hand), CacheBehind (the cache may not show
+	// the Job yet), or LiveRead. In code, compare State.
 	Source string
 
 	// Reason and Message come from the condition that decides the State, or
@@ -73,7 +70,7 @@ type Observation struct {
 	StartedAt, FinishedAt time.Time
 
 	// Job is the object that was seen, or nil. Do not change it: it may belong
-	// to the cache. With the source Tombstone it is nil.
+	// to the cache.
 	Job *batchv1.Job
 
 	// After is when to look again if nothing happens before. Zero means that an
@@ -87,17 +84,7 @@ type Observation struct {
 // deleted in the background, it may still finish. Report a loss once for each
 // Ref.UID: two replicas, or a retry, find the same loss again.
 func (o Observation) Lost() bool {
-	return o.State.lost()
-}
-
-// lost is Observation.Lost.
-func (s State) lost() bool {
-	switch s {
-	case Missing, Replaced, Deleting:
-		return true
-	default:
-		return false
-	}
+	return o.State == Missing || o.State == Replaced || o.State == Deleting
 }
 
 // NoPods reports whether a Job is Active, has started, and its status counts no
@@ -158,16 +145,6 @@ func stateBy(t batchv1.JobConditionType) State {
 		return Finishing
 	}
 	return Active
-}
-
-// lastState classifies a Job that is gone. A Job that was Finishing has ended
-// with the outcome that it announced.
-func lastState(job *batchv1.Job) Observation {
-	f := StateOf(job)
-	if f.State == Finishing {
-		f = finished(f, deciding(job.Status.Conditions))
-	}
-	return f
 }
 
 // finished completes an Observation by the condition that decides the outcome.

@@ -53,11 +53,6 @@ type Ref struct {
 	// Outcome, once it is known. Step releases a Job only after it is recorded.
 	// +optional
 	Outcome Outcome `json:"outcome,omitempty"`
-
-	// Released says that nothing is left to do for the Job. It may stay false
-	// after a release: true saves a read after a restart, and costs a write.
-	// +optional
-	Released bool `json:"released,omitempty"`
 }
 
 // DeepCopyInto copies r into out. Neither may be nil.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -24,19 +23,9 @@ const longestTTL = math.MaxInt32 * time.Second
 // from the environment.
 type Retention struct {
 	// SucceededTTL and FailedTTL are how long a Job of that outcome stays
-	// after its outcome is recorded. Below 90 seconds, work can run twice. A
-	// Job whose TTL at its end is within a tenth of this, and within a minute,
-	// keeps that TTL.
+	// after its outcome is recorded. Until then it has no TTL. Below 90
+	// seconds, work can run twice.
 	SucceededTTL, FailedTTL time.Duration
-
-	// UnrecordedTTL is the least TTL of a Job whose outcome is not recorded; a
-	// longer ttlSecondsAfterFinished of the Job replaces it. It counts from the
-	// finish, and cleans up if the controller never comes back. A result is
-	// lost if the controller is down for longer. If the API server refuses to
-	// patch a Job that Step adopts, that Job keeps its TTL and gets no
-	// finalizer, and the logger of the context has a line. Step does not try
-	// again once the Ref is recorded: grant patch before the controller starts.
-	UnrecordedTTL time.Duration
 
 	_ struct{}
 }
@@ -49,7 +38,6 @@ func (r Retention) check() (errs []error) {
 	}{
 		{"SucceededTTL", r.SucceededTTL},
 		{"FailedTTL", r.FailedTTL},
-		{"UnrecordedTTL", r.UnrecordedTTL},
 	} {
 		if f.ttl < 0 || f.ttl > longestTTL {
 			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or a positive duration "+
@@ -57,20 +45,6 @@ func (r Retention) check() (errs []error) {
 		}
 	}
 	return errs
-}
-
-// atCreation is the ttlSecondsAfterFinished of a Job whose outcome is not
-// recorded: the longer one of UnrecordedTTL and what the Job asks for. Nil is
-// none.
-func (r Retention) atCreation(asked *int32) *int32 {
-	backstop := seconds(r.UnrecordedTTL)
-	if r.UnrecordedTTL == 0 || backstop == nil {
-		return nil
-	}
-	if asked != nil && *asked > *backstop {
-		return asked
-	}
-	return backstop
 }
 
 // final is the ttlSecondsAfterFinished of a finished Job whose outcome is
@@ -109,15 +83,9 @@ func askedTTL(job *batchv1.Job) *int32 {
 	return ptr.To(int32(asked))
 }
 
-const (
-	// annotation shows the retention on a Job for people to read.
-	annotation = "jobgc.controllerkit.dev/retention"
-	// askedAnnotation is the ttlSecondsAfterFinished of the Job that the caller
-	// built.
-	askedAnnotation = "jobgc.controllerkit.dev/ttl-seconds-after-finished"
-	// releasedAnnotation is when a Job was released.
-	releasedAnnotation = "jobgc.controllerkit.dev/released"
-)
+// askedAnnotation keeps the ttlSecondsAfterFinished of the Job that the caller
+// built, from the creation to the release.
+const askedAnnotation = "jobgc.controllerkit.dev/ttl-seconds-after-finished"
 
 // seconds rounds up, so that no Job is deleted early. Nil means more than
 // ttlSecondsAfterFinished can hold.
@@ -138,24 +106,7 @@ func (r Retention) LogValues() []any {
 	return []any{
 		"succeeded", orKeep(r.SucceededTTL),
 		"failed", orKeep(r.FailedTTL),
-		"unrecorded", orKeep(r.UnrecordedTTL),
 	}
-}
-
-// text shows the values on one line.
-func (r Retention) text() string {
-	var b strings.Builder
-	for i, v := range r.LogValues() {
-		switch {
-		case i == 0:
-		case i%2 == 0:
-			b.WriteByte(' ')
-		default:
-			b.WriteByte('=')
-		}
-		fmt.Fprint(&b, v)
-	}
-	return b.String()
 }
 
 func orKeep(d time.Duration) string {
@@ -165,9 +116,8 @@ func orKeep(d time.Duration) string {
 	return d.String()
 }
 
-// leastBackstop is what a backstop should be at least: a controller may be down
-// that long.
-const leastBackstop = time.Hour
+// leastFinalTTL is longer than a creation may take after the read of its owner.
+const leastFinalTTL = 90 * time.Second
 
 // Warnings lists, for operators, the settings that can delete a Job or its
 // result early. Pass a Job as the caller builds it, or nil.
@@ -176,10 +126,6 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, err := range r.check() {
 		say("%s", err)
-	}
-	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {
-		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the "+
-			"controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
 	}
 	out = append(out, r.freesNames()...)
 	if job == nil {

@@ -18,28 +18,6 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-func TestAtCreation(t *testing.T) {
-	cases := map[string]struct {
-		reason     string
-		unrecorded time.Duration
-		asked      *int32
-		want       *int32
-	}{
-		"Zero":         {"A TTL of zero keeps the Job.", 0, nil, nil},
-		"ZeroAndAsked": {"Zero keeps the Job: the Job's own TTL applies at the release.", 0, ptr.To[int32](600), nil},
-		"OneHour":      {"Whole seconds are not changed.", time.Hour, nil, ptr.To[int32](3600)},
-		"AskedShorter": {"A TTL below UnrecordedTTL is raised.", time.Hour, ptr.To[int32](0), ptr.To[int32](3600)},
-		"AskedLonger":  {"A longer TTL of the Job is kept.", time.Hour, ptr.To[int32](7200), ptr.To[int32](7200)},
-		"RoundedUp":    {"A fraction of a second is rounded up.", 1500 * time.Millisecond, nil, ptr.To[int32](2)},
-		"Longest":      {"The longest TTL fits into the field.", math.MaxInt32 * time.Second, nil, ptr.To[int32](math.MaxInt32)},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, tc.want, jobgc.Retention{UnrecordedTTL: tc.unrecorded}.AtCreation(tc.asked), tc.reason)
-		})
-	}
-}
-
 func TestFinalTTL(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ten := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
@@ -57,7 +35,7 @@ func TestFinalTTL(t *testing.T) {
 		"Fraction":     {"The time since the finish is rounded up.", ten, jobgc.Succeeded, "", now.Add(-time.Nanosecond), ptr.To[int32](601)},
 		"ClockSkew":    {"A finish in the future counts as now: the TTL is not shortened.", ten, jobgc.Succeeded, "", now.Add(time.Hour), ptr.To[int32](600)},
 		"NoFinish":     {"An unknown finish counts as now.", ten, jobgc.Succeeded, "", time.Time{}, ptr.To[int32](600)},
-		"Zero":         {"A TTL of zero keeps the Job.", jobgc.Retention{UnrecordedTTL: time.Hour}, jobgc.Succeeded, "", now, nil},
+		"Zero":         {"A TTL of zero keeps the Job.", jobgc.Retention{FailedTTL: time.Hour}, jobgc.Succeeded, "", now, nil},
 		"ZeroFailed":   {"A FailedTTL of zero keeps failed Jobs.", jobgc.Retention{SucceededTTL: time.Minute}, jobgc.Failed, "", now, nil},
 		"Second":       {"A short TTL is not raised.", jobgc.Retention{SucceededTTL: time.Second}, jobgc.Succeeded, "", now, ptr.To[int32](1)},
 		"Year":         {"A long TTL is not lowered.", jobgc.Retention{SucceededTTL: 365 * 24 * time.Hour}, jobgc.Succeeded, "", now, ptr.To[int32](31536000)},
@@ -87,13 +65,12 @@ func TestNewRefusesARetentionOutOfRange(t *testing.T) {
 	for field, keep := range map[string]jobgc.Retention{
 		"SucceededTTL: -1s":         {SucceededTTL: -time.Second},
 		"FailedTTL: -1ns":           {FailedTTL: -1},
-		"UnrecordedTTL: -1h0m0s":    {UnrecordedTTL: -time.Hour},
 		"SucceededTTL: 613200h0m0s": {SucceededTTL: 70 * 365 * 24 * time.Hour},
 	} {
-		_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: keep})
+		_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: keep})
 		require.ErrorContains(t, err, "jobgc: new: Options.Retention."+field+" is not accepted; want 0 to keep, or ")
 	}
-	_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second}})
+	_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second}})
 	require.NoError(t, err)
 }
 
@@ -108,8 +85,6 @@ func TestWarnings(t *testing.T) {
 		"Default":         {"No setting is dangerous.", jobgc.Retention{}, nil, nil},
 		"Usual":           {"No setting is dangerous.", jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: time.Hour}, &batchv1.Job{}, nil},
 		"OutOfRange":      {"New and Step refuse the value.", jobgc.Retention{FailedTTL: -1}, nil, []string{"Retention.FailedTTL"}},
-		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"Retention.UnrecordedTTL 1m0s"}},
-		"HourUnrecorded":  {"An hour is long enough.", jobgc.Retention{UnrecordedTTL: time.Hour}, nil, nil},
 		"ShortFinal":      {"A delayed creation may find the name free.", jobgc.Retention{SucceededTTL: 89 * time.Second, FailedTTL: 1}, nil, []string{"Retention.SucceededTTL 1m29s: a replica that stalls", "Retention.FailedTTL 1ns: a replica that stalls"}},
 		"LongFinal":       {"A delayed creation is given up first.", jobgc.Retention{SucceededTTL: 90 * time.Second, FailedTTL: 90 * time.Second}, nil, nil},
 		"ShortTemplate":   {"A delayed creation may find the name free.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](89)}}, []string{"ttlSecondsAfterFinished of 89: a replica that stalls"}},

@@ -4,7 +4,7 @@
 package jobgc_test
 
 import (
-	"fmt"
+	"context"
 	"testing"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -45,7 +46,7 @@ func (s *scene) changeJob(t *testing.T, d *datadriven.TestData) {
 	name := s.jobFor(t, d)
 	uid := s.jobs[name].UID
 	now := time.Now()
-	act := word(t, d, "start", "finish", "fail", "announce", "suspend", "resume", "wipe", "delete")
+	act := word(t, d, "start", "finish", "fail", "announce", "suspend", "resume", "delete")
 	if act == "delete" {
 		s.taken[uid] = true
 		s.deleteJob(name)
@@ -81,11 +82,9 @@ func (s *scene) work(job *batchv1.Job, act string, now time.Time) {
 	case "suspend":
 		job.Spec.Suspend = ptr.To(true)
 		is(batchv1.JobSuspended)
-	case "resume":
+	default: // resume
 		job.Spec.Suspend = ptr.To(false)
 		job.Status.Conditions = nil
-	default: // wipe
-		job.Annotations = nil
 	}
 }
 
@@ -119,8 +118,6 @@ func (s *scene) changeServer(t *testing.T, d *datadriven.TestData) {
 	switch d.Cmd {
 	case "put":
 		s.putJob(t, d)
-	case "burst":
-		s.burst(t, d)
 	case "sweep":
 		s.sweep(t, d)
 	case "gc":
@@ -129,11 +126,6 @@ func (s *scene) changeServer(t *testing.T, d *datadriven.TestData) {
 		require.NotEmpty(t, s.late, "%s: no request is late", d.Pos)
 		s.late[0]()
 		s.late = s.late[1:]
-		s.show()
-	case "backup":
-		s.backUp()
-	case "restore":
-		s.restore()
 		s.show()
 	default:
 		require.Fail(t, "unknown command", "%s: %s", d.Pos, d.Cmd)
@@ -159,46 +151,28 @@ func (s *scene) putJob(t *testing.T, d *datadriven.TestData) {
 	if d.HasArg("ttl") {
 		job.Spec.TTLSecondsAfterFinished = ptr.To(int32(argTime(t, d, "ttl", 0) / time.Second))
 	}
-	if d.HasArg("released") {
-		job.Annotations = map[string]string{"jobgc.controllerkit.dev/released": "2026-03-01T12:00:00Z"}
-	}
 	s.put(job)
 	s.observe()
 	s.say("%s", shownJob(job))
 }
 
-// burst is what the Jobs of other owners do, one each millisecond.
-func (s *scene) burst(t *testing.T, d *datadriven.TestData) {
+// sweep releases the held Jobs whose owner is gone.
+func (s *scene) sweep(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
-	var many int
-	d.ScanArgs(t, "of", &many)
-	kind := word(t, d, "deleted", "ended", "cancelled")
 	p := s.process(d)
-	p.mute = true
-	defer func() { p.mute = false }()
-	asked := p.asked
-	released := 0
-	for i := range many {
-		time.Sleep(time.Millisecond)
-		if kind == "deleted" {
-			job := gone(i)
-			p.handler.OnAdd(job, false)
-			p.handler.OnDelete(job)
-			continue
+	p.sync()
+	p.faults = map[string]string{}
+	cached := func(context.Context, string, metav1.OwnerReference) (metav1.Object, error) {
+		if p.copied == nil {
+			return nil, apierrors.NewNotFound(ownerResource, "run")
 		}
-		o := &sceneOwner{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("o", i), UID: types.UID(fmt.Sprint(kind, i))}}
-		o.end = kind
-		o.ref = &jobgc.Ref{Namespace: "ns", Name: fmt.Sprint(kind, i), UID: types.UID(fmt.Sprint("job-of-", kind, i))}
-		if kind == "ended" {
-			o.ref.Outcome = jobgc.Succeeded
-		}
-		_, err := p.step(t.Context(), o)
-		require.NoError(t, err, d.Pos)
-		if o.ref.Released {
-			released++
-		}
+		return p.copied, nil
 	}
-	if kind != "deleted" {
-		s.say("%d requests, %d released", p.asked-asked, released)
+	stored := func(ctx context.Context, _ string, _ metav1.OwnerReference) (metav1.Object, error) {
+		return ask(ctx, p, "owner", "read owner", p.readOwner, shownOwner)
 	}
+	released, err := p.guard.ReleaseOrphans(t.Context(), cached, stored)
+	require.NoError(t, err)
+	s.say("released %d", released)
+	s.show()
 }

@@ -22,7 +22,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -36,52 +35,33 @@ var errConnection = errors.New("connection reset by peer")
 type process struct {
 	*scene
 
-	name    string
-	guard   *jobgc.Guard
-	handler cache.ResourceEventHandler
-	store   *fakeStore
-	heardAt int                // events of Jobs that the cache has
-	told    int                // events that the handler has received
-	copied  *sceneOwner        // the cached owner; nil: there is none
-	results map[types.UID]bool // Jobs whose result the watch has brought
-	faults  map[string]string  // by request, of the running command
-	busy    bool
-	mute    bool            // its requests are not shown
-	asked   int             // requests
-	waits   context.Context // of the request that waits
-	goes    chan struct{}   // lets a request that waits go on
-	killed  chan struct{}
-	dead    bool
+	name   string
+	guard  *jobgc.Guard
+	store  *fakeStore
+	copied *sceneOwner       // the cached owner; nil: there is none
+	faults map[string]string // by request, of the running command
+	busy   bool
+	waits  context.Context // of the request that waits
+	goes   chan struct{}   // lets a request that waits go on
+	killed chan struct{}
+	dead   bool
 }
 
 // newProcess starts a process, whose caches have just been listed.
 func newProcess(t *testing.T, s *scene, name string) *process {
 	t.Helper()
 	p := &process{
-		scene: s, name: name, store: &fakeStore{items: map[string]*batchv1.Job{}}, heardAt: len(s.log), told: len(s.log),
-		results: map[types.UID]bool{}, goes: make(chan struct{}), killed: make(chan struct{}),
+		scene: s, name: name, store: &fakeStore{}, goes: make(chan struct{}), killed: make(chan struct{}),
 	}
-	p.store.sync(s.server)
-	p.copied = s.owner
+	p.sync()
+	var cached jobgc.Cached
+	if !s.uncached {
+		cached = p.store
+	}
 	var err error
-	if s.uncached {
-		p.guard, err = jobgc.NewUncached(p.client, s.options)
-		require.NoError(t, err)
-		return p
-	}
-	p.guard, err = jobgc.New(p.client, p.store.get, p, s.options)
+	p.guard, err = jobgc.New(p.client, cached, s.options)
 	require.NoError(t, err)
-	for _, name := range s.named() {
-		p.learn(sceneEvent{job: s.jobs[name]})
-		p.handler.OnAdd(s.jobs[name], true)
-	}
 	return p
-}
-
-// AddEventHandler keeps the handler: the scene calls it.
-func (p *process) AddEventHandler(h cache.ResourceEventHandler) (*fakeStore, error) {
-	p.handler = h
-	return p.store, nil
 }
 
 // kill ends a process. Nothing that it does from now on has an effect.
@@ -96,76 +76,18 @@ func (p *process) kill() {
 // hearOwner brings the cached owner up to date.
 func (p *process) hearOwner() { p.copied = p.owner }
 
-// hearCache brings the cache of Jobs up to date. The handler has not received
-// the events yet.
-func (p *process) hearCache() {
-	for _, e := range p.log[p.heardAt:] {
-		p.learn(e)
-	}
-	p.heardAt = len(p.log)
-	p.store.sync(p.server)
-}
+// hearJobs brings the cache of Jobs up to date.
+func (p *process) hearJobs() { p.store.sync(p.server) }
 
-// hearEvents calls the handler with the events that the cache has.
-func (p *process) hearEvents() {
-	for _, e := range p.log[p.told:p.heardAt] {
-		before := p.before(p.told, e.job.Name)
-		p.told++
-		if p.handler == nil {
-			continue
-		}
-		switch {
-		case e.deleted:
-			p.handler.OnDelete(e.job)
-		case before == nil:
-			p.handler.OnAdd(e.job, false)
-		default:
-			p.handler.OnUpdate(before, e.job)
-		}
-	}
-}
-
-// learn notes the results that the watch brings. A Job that runs again was
-// restored from a backup.
-func (p *process) learn(e sceneEvent) {
-	if p.uncached {
-		return
-	}
-	finished := jobgc.StateOf(e.job).State == jobgc.Finished || e.deleted && announced(e.job)
-	if finished {
-		p.results[e.job.UID] = true
-	} else if !e.deleted {
-		delete(p.results, e.job.UID)
-	}
-}
-
-func announced(job *batchv1.Job) bool { return jobgc.StateOf(job).State == jobgc.Finishing }
-
-// before is what the watch said of a name before an event.
-func (p *process) before(at int, name string) *batchv1.Job {
-	for i := at - 1; i >= 0; i-- {
-		e := p.log[i]
-		if e.job.Name != name {
-			continue
-		}
-		if e.deleted {
-			return nil
-		}
-		return e.job
-	}
-	return nil
-}
-
-// sync brings all caches up to date, and the handler.
+// sync brings all caches up to date.
 func (p *process) sync() {
 	p.hearOwner()
-	p.hearCache()
-	p.hearEvents()
+	p.hearJobs()
 }
 
 // say adds a line to the output of the command.
 func (p *process) say(format string, args ...any) {
-	if p.dead || p.mute {
+	if p.dead {
 		return
 	}
 	line := fmt.Sprintf(format, args...)
@@ -178,7 +100,6 @@ func (p *process) say(format string, args ...any) {
 // ask makes a request, unless the scene has a fault for it.
 func ask[T any](ctx context.Context, p *process, kind, what string, serve func() (T, error), show func(T) string) (T, error) {
 	var none T
-	p.asked++
 	fault := p.faults[kind]
 	delete(p.faults, kind)
 	fails := func(why string, err error) (T, error) {
@@ -250,14 +171,16 @@ func (p *process) client(string) sceneJobs { return sceneJobs{p} }
 type sceneJobs struct{ p *process }
 
 func (c sceneJobs) Create(ctx context.Context, job *batchv1.Job, _ metav1.CreateOptions) (*batchv1.Job, error) {
-	if c.p.results[c.p.lastOf(job)] && !c.p.dead {
-		c.p.breaks("%s creates again what it saw finish", c.p.name)
-	}
 	return ask(ctx, c.p, "create", "create "+job.Name, func() (*batchv1.Job, error) { return c.p.create(job) }, shownJob)
 }
 
 func (c sceneJobs) Get(ctx context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
 	return ask(ctx, c.p, "job", "read "+name, func() (*batchv1.Job, error) { return c.p.read(name) }, shownJob)
+}
+
+func (c sceneJobs) List(ctx context.Context, _ metav1.ListOptions) (*batchv1.JobList, error) {
+	show := func(list *batchv1.JobList) string { return fmt.Sprintf("%d Jobs", len(list.Items)) }
+	return ask(ctx, c.p, "jobs", "list", func() (*batchv1.JobList, error) { return c.p.list(), nil }, show)
 }
 
 func (c sceneJobs) Patch(
@@ -274,21 +197,9 @@ func (c sceneJobs) Patch(
 }
 
 func (c sceneJobs) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
-	remove := func() (string, error) { return "ok", c.p.deleteFor(name, *opts.Preconditions.UID) }
+	remove := func() (string, error) { return "ok", c.p.deleteFor(name, *opts.Preconditions) }
 	_, err := ask(ctx, c.p, "delete", "delete "+name, remove, strings.Clone)
 	return err
-}
-
-// lastOf is the last Job in the watch of the owner of a Job.
-func (p *process) lastOf(job *batchv1.Job) types.UID {
-	owner := metav1.GetControllerOfNoCopy(job).UID
-	for i := p.heardAt - 1; i >= 0; i-- {
-		controller := metav1.GetControllerOfNoCopy(p.log[i].job)
-		if controller != nil && controller.UID == owner {
-			return p.log[i].job.UID
-		}
-	}
-	return ""
 }
 
 // reconcile is the controller that the package's documentation shows.
@@ -333,7 +244,7 @@ func (p *process) reconcile(ctx context.Context, postpones bool) time.Duration {
 func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, error) {
 	log := funcr.NewJSON(p.logged, funcr.Options{})
 	ref, found, err := p.guard.Step(logr.NewContext(ctx, log), jobgc.Request{
-		Owner: o, Ref: o.ref, Done: o.end != "", RecordedAt: p.recordedAt(o),
+		Owner: o, Ref: o.ref, Done: o.end != "",
 		Cancel: o.cancel, Suspend: o.suspend, Name: p.jobName,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
 			live, err := ask(ctx, p, "owner", "read owner", p.readOwner, shownOwner)
@@ -355,9 +266,6 @@ func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, e
 	})
 	if err == nil {
 		o.ref = ref
-	}
-	if found.Lost() && !p.dead && p.results[o.ref.UID] {
-		p.breaks("%s calls %s lost, whose result the watch has brought", p.name, o.ref.UID)
 	}
 	return found, err
 }

@@ -33,14 +33,6 @@ type sceneOwner struct {
 	endedAt time.Time
 }
 
-// recordedAt is Request.RecordedAt, if the caller sets it.
-func (p *process) recordedAt(o *sceneOwner) *metav1.Time {
-	if !p.recorded {
-		return nil
-	}
-	return &metav1.Time{Time: o.endedAt}
-}
-
 func (o *sceneOwner) clone() *sceneOwner {
 	out := *o
 	out.ObjectMeta = *o.DeepCopy()
@@ -48,47 +40,32 @@ func (o *sceneOwner) clone() *sceneOwner {
 	return &out
 }
 
-// sceneEvent is one event of the watch of Jobs.
-type sceneEvent struct {
-	job     *batchv1.Job
-	deleted bool
-}
-
 // sceneServer is the API server of a scene: one owner, its Jobs, and what the
 // watches of both have sent. It knows the truth, and which rules were broken.
 type sceneServer struct {
 	*server
 
-	owner  *sceneOwner   // nil: there is none
-	owners []*sceneOwner // what the watch of owners has sent; nil is a deletion
-	log    []sceneEvent
-	logged map[string]*batchv1.Job // the last event of each name
-	uids   int
-	late   []func() // creations that the API server may still do
+	owner *sceneOwner // nil: there is none
+	uids  int
+	late  []func() // requests that the API server may still do
+
+	policy time.Duration // the TTL that a policy sets on each new Job; it removes the finalizers
 
 	ran     map[types.UID]map[types.UID]bool // by owner, the Jobs whose pods have run
 	orphans []types.UID                      // Jobs that were created for an owner that was gone
 	ended   map[types.UID]jobgc.Outcome      // by Job
 	taken   map[types.UID]bool               // Jobs that another client has deleted
+	freed   map[types.UID]bool               // Jobs that got their final TTL
 	wrong   []string
-
-	backup *sceneBackup
-}
-
-// sceneBackup is a copy of the store, and of the Jobs that had run.
-type sceneBackup struct {
-	owner *sceneOwner
-	jobs  map[string]*batchv1.Job
-	ran   map[types.UID]map[types.UID]bool
 }
 
 func newSceneServer() *sceneServer {
 	s := &sceneServer{
 		server: newServer(),
-		logged: map[string]*batchv1.Job{},
 		ran:    map[types.UID]map[types.UID]bool{},
 		ended:  map[types.UID]jobgc.Outcome{},
 		taken:  map[types.UID]bool{},
+		freed:  map[types.UID]bool{},
 	}
 	s.putOwner(&sceneOwner{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1"}})
 	return s
@@ -104,7 +81,6 @@ func (s *sceneServer) putOwner(o *sceneOwner) {
 		o.ResourceVersion = strconv.Itoa(s.version)
 	}
 	s.owner = o
-	s.owners = append(s.owners, o)
 }
 
 // edit changes the owner, as a person does.
@@ -118,26 +94,10 @@ func (s *sceneServer) edit(change func(*sceneOwner)) {
 // named returns the names of the Jobs in their order.
 func (s *sceneServer) named() []string { return slices.Sorted(maps.Keys(s.jobs)) }
 
-// observe adds to the watch what has changed, and notes whose pods run. It is
-// called after each change.
+// observe notes whose pods run. It is called after each change.
 func (s *sceneServer) observe() {
-	for _, name := range slices.Sorted(maps.Keys(s.logged)) {
-		before := s.logged[name]
-		now := s.jobs[name]
-		if now == nil || now.UID != before.UID {
-			s.log = append(s.log, sceneEvent{before, true})
-			delete(s.logged, name)
-		}
-	}
-	for _, name := range s.named() {
-		job := s.jobs[name]
-		before := s.logged[name]
-		if before != nil && before.ResourceVersion == job.ResourceVersion {
-			continue
-		}
+	for _, job := range s.jobs {
 		job.Namespace = "ns"
-		s.log = append(s.log, sceneEvent{job: job})
-		s.logged[name] = job
 		s.runs(job)
 	}
 }
@@ -176,6 +136,10 @@ func (s *sceneServer) create(job *batchv1.Job) (*batchv1.Job, error) {
 	s.uids++
 	job.UID = types.UID(fmt.Sprintf("job-%d", s.uids))
 	job.CreationTimestamp = metav1.Now()
+	if s.policy > 0 {
+		job.Spec.TTLSecondsAfterFinished = ptr.To(int32(s.policy / time.Second))
+		job.Finalizers = nil
+	}
 	if s.owner == nil || s.owner.UID != metav1.GetControllerOfNoCopy(job).UID {
 		s.orphans = append(s.orphans, job.UID)
 	}
@@ -203,16 +167,15 @@ func (s *sceneServer) patchJob(name string, data []byte) (*batchv1.Job, error) {
 
 // checkPatch holds a patch to its rule: a Job is released after the record.
 func (s *sceneServer) checkPatch(before, after *batchv1.Job) {
-	const released = "jobgc.controllerkit.dev/released"
 	controller := metav1.GetControllerOfNoCopy(before)
 	waits := s.owner != nil && s.owner.UID == controller.UID && s.owner.end == ""
 	frees := len(after.Finalizers) < len(before.Finalizers)
-	marks := after.Annotations[released] != before.Annotations[released]
-	has := after.Spec.TTLSecondsAfterFinished
-	had := before.Spec.TTLSecondsAfterFinished
-	lowers := has != nil && (had == nil || *has < *had) && before.Annotations[annotation] != ""
-	if waits && (frees || marks || lowers) {
+	expires := after.Spec.TTLSecondsAfterFinished != nil && before.Spec.TTLSecondsAfterFinished == nil
+	if waits && (frees || expires) && s.owner.DeletionTimestamp == nil {
 		s.breaks("%s was released before its end was recorded", before.UID)
+	}
+	if expires {
+		s.freed[before.UID] = true
 	}
 }
 
@@ -231,17 +194,17 @@ func (s *sceneServer) deleteJob(name string) {
 }
 
 // deleteFor is a deletion by the controller.
-func (s *sceneServer) deleteFor(name string, uid types.UID) error {
+func (s *sceneServer) deleteFor(name string, pins metav1.Preconditions) error {
 	job := s.jobs[name]
 	switch {
 	case job == nil:
 		return notFound(name)
-	case job.UID != uid:
-		return apierrors.NewConflict(jobResource, name, errors.New("the uid in the precondition differs"))
+	case job.UID != *pins.UID || job.ResourceVersion != *pins.ResourceVersion:
+		return apierrors.NewConflict(jobResource, name, errors.New("the precondition differs"))
 	}
 	controller := metav1.GetControllerOfNoCopy(job)
-	if s.owner != nil && s.owner.UID == controller.UID && s.owner.end != string(jobgc.Cancelled) {
-		s.breaks("%s was deleted before its cancellation was recorded", uid)
+	if s.owner != nil && s.owner.UID == controller.UID && s.owner.end == "" {
+		s.breaks("%s was deleted before its cancellation was recorded", job.UID)
 	}
 	s.deleteJob(name)
 	return nil
@@ -311,8 +274,8 @@ func (s *sceneServer) expire() []types.UID {
 			continue
 		}
 		out = append(out, job.UID)
-		if job.Annotations["jobgc.controllerkit.dev/released"] == "" {
-			s.taken[job.UID] = true // UnrecordedTTL, or its own, is over
+		if !s.freed[job.UID] {
+			s.taken[job.UID] = true // a TTL of others is over
 		}
 		s.deleteJob(name)
 	}
@@ -334,22 +297,11 @@ func (s *sceneServer) collect() []types.UID {
 	return out
 }
 
-// backUp copies the store.
-func (s *sceneServer) backUp() {
-	s.backup = &sceneBackup{owner: s.owner.clone(), jobs: maps.Clone(s.jobs), ran: map[types.UID]map[types.UID]bool{}}
-	for owner, jobs := range s.ran {
-		s.backup.ran[owner] = maps.Clone(jobs)
+// list returns the Jobs as the API server lists them.
+func (s *sceneServer) list() *batchv1.JobList {
+	out := &batchv1.JobList{}
+	for _, name := range s.named() {
+		out.Items = append(out.Items, *s.jobs[name].DeepCopy())
 	}
-}
-
-// restore puts the copy in place of the store. A Job that was created since is
-// gone, and its work may run again.
-func (s *sceneServer) restore() {
-	for _, job := range s.jobs {
-		s.taken[job.UID] = true
-	}
-	s.jobs = maps.Clone(s.backup.jobs)
-	s.ran = s.backup.ran
-	s.putOwner(s.backup.owner.clone())
-	s.observe()
+	return out
 }

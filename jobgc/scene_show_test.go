@@ -35,18 +35,6 @@ func shownJob(job *batchv1.Job) string {
 	for _, name := range job.Finalizers {
 		parts = append(parts, "finalizer "+name)
 	}
-	for _, note := range []struct{ key, text string }{
-		{annotation, ""},
-		{"jobgc.controllerkit.dev/released", "released"},
-	} {
-		_, has := job.Annotations[note.key]
-		if note.text == "" && !has {
-			parts = append(parts, "no annotation")
-		}
-		if note.text != "" && has {
-			parts = append(parts, note.text)
-		}
-	}
 	asked, has := job.Annotations["jobgc.controllerkit.dev/ttl-seconds-after-finished"]
 	if has {
 		parts = append(parts, "asks for a TTL of "+asked+"s")
@@ -72,11 +60,7 @@ func shownRef(ref *jobgc.Ref) string {
 	if ref == nil {
 		return "no Ref"
 	}
-	out := strings.TrimSpace(fmt.Sprintf("Ref %s %s", ref.UID, ref.Outcome))
-	if ref.Released {
-		out += " released"
-	}
-	return out
+	return strings.TrimSpace(fmt.Sprintf("Ref %s %s", ref.UID, ref.Outcome))
 }
 
 func shownOwner(o *sceneOwner) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -43,12 +44,12 @@ const maxSceneLines = 60
 //     create, patch, delete, and write (of the status). With build=fails the
 //     Job cannot be built.
 //   - continue: a request that waits goes on
-//   - sync: the caches of a replica: owner, jobs, or cache and events apart
+//   - sync: the caches of a replica: owner, jobs, or both
 //   - crash: a replica starts again
 //   - wait: time passes, and the TTL controller works
 //   - rest: reconciles until nothing changes, and shows the requests
 //   - show: the stored objects
-//   - job, owner, put, gc, backup, restore, burst, sweep: what others do
+//   - job, owner, put, gc, sweep: what others do
 //
 //req:shows J2 J3 J4
 func TestScenes(t *testing.T) {
@@ -75,7 +76,7 @@ type scene struct {
 	template  *int32 // ttlSecondsAfterFinished of the Job as built
 	jobName   string // Request.Name
 	uncached  bool
-	recorded  bool // Request.RecordedAt
+	older     bool // the owner is older than the Guard
 	second    bool // there is a replica b
 	gap       bool // work runs twice, as documented
 	processes map[string]*process
@@ -135,10 +136,7 @@ func (s *scene) say(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n
 func (s *scene) start(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	hour := argTime(t, d, "ttl", time.Hour)
-	s.options.Retention = jobgc.Retention{
-		SucceededTTL: hour, FailedTTL: hour, UnrecordedTTL: argTime(t, d, "unrecorded", week),
-	}
-	s.options.DeleteCancelled = d.HasArg("delete-cancelled")
+	s.options.Retention = jobgc.Retention{SucceededTTL: hour, FailedTTL: hour}
 	if d.HasArg("finalizer") {
 		s.options.Finalizer = "example.com/result"
 	}
@@ -147,10 +145,14 @@ func (s *scene) start(t *testing.T, d *datadriven.TestData) {
 	}
 	s.jobName = argText(t, d, "name")
 	s.uncached = d.HasArg("uncached")
-	s.recorded = d.HasArg("recorded")
+	s.older = d.HasArg("older")
 	s.second = d.HasArg("two")
 	s.gap = d.HasArg("gap")
 	s.sceneServer = newSceneServer()
+	s.policy = argTime(t, d, "policy", 0)
+	if s.older {
+		s.owner.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+	}
 	s.processes = map[string]*process{"a": newProcess(t, s, "a")}
 	if s.second {
 		s.processes["b"] = newProcess(t, s, "b")
@@ -172,7 +174,6 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 		synctest.Wait()
 		s.revive(t, p)
 	case "crash":
-		s.options.Retention.UnrecordedTTL = argTime(t, d, "unrecorded", s.options.Retention.UnrecordedTTL)
 		p.kill()
 		synctest.Wait()
 		s.revive(t, p)
@@ -249,13 +250,8 @@ func (s *scene) sync(d *datadriven.TestData, p *process) {
 	switch {
 	case d.HasArg("owner"):
 		p.hearOwner()
-	case d.HasArg("cache"):
-		p.hearCache()
-	case d.HasArg("events"):
-		p.hearEvents()
 	case d.HasArg("jobs"):
-		p.hearCache()
-		p.hearEvents()
+		p.hearJobs()
 	default:
 		p.sync()
 	}
@@ -340,7 +336,7 @@ func (s *scene) checkRest(t *testing.T) {
 		assert.Empty(t, job.Finalizers, "%s is still held", job.UID)
 		stopped := ptr.Deref(job.Spec.Suspend, false) || f.State == jobgc.Finished
 		assert.True(t, !cancelled || stopped, "%s still runs", job.UID)
-		assert.False(t, cancelled && s.options.DeleteCancelled && f.State != jobgc.Finished, "%s is still there", job.UID)
+		assert.False(t, cancelled && f.State != jobgc.Finished, "%s is still there", job.UID)
 	}
 }
 

@@ -4,187 +4,347 @@
 package jobgc
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/proompteng/controllerkit/internal/exhaust"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/world"
 )
 
-func (s settings) String() string {
-	out := "TTL " + s.ttl
-	for _, f := range []struct {
-		set  bool
-		name string
-	}{
-		{s.finalizer, "Finalizer"},
-		{s.deletes, "DeleteCancelled"},
-		{s.named, "Name"},
-		{!s.informer, "no informer"},
-		{s.strips, "a transform"},
-		{s.lacks, "a selector"},
-		{s.denies, "a policy"},
-		{s.unwritten, "no status"},
-		{s.nowhere, "no namespace"},
-		{s.barred, "another Job"},
-		{s.undated, "no RecordedAt"},
-		{s.suspended, "suspended"},
-		{s.ends, "two writes at the end"},
-		{s.longer, "a longer UnrecordedTTL"},
-	} {
-		if f.set {
-			out += ", " + f.name
-		}
-	}
-	return out
-}
-
-// modelOf is the search of a world.
-func modelOf(set settings, left budget, most int) exhaust.Model[state, event] {
-	rules := newRules(set)
-	of := func(s state) world { return world{s, rules} }
-	return exhaust.Model[state, event]{
-		Name: set.String(),
-		Budgets: fmt.Sprintf("%d crashes, %d faults, %d acts of others, %d switches, %d restores",
-			left.crashes, left.faults, left.acts, left.switches, left.restores),
-		Start:     newWorld(rules, left).state,
-		Next:      func(s state, yield func(event, state)) { of(s).next(yield) },
-		Check:     func(s state) string { return of(s).check() },
-		Calm:      func(s state) state { return of(s).calm().state },
-		Right:     func(s state) string { return of(s).right() },
-		Mark:      func(s state) string { return of(s).mark() },
-		MaxStates: most,
-		MaxCalm:   200,
-	}
-}
-
-// sets are the options of the searches: each value of each option, and most
-// pairs of values.
-func sets() []settings {
-	return []settings{
-		{ttl: "long", informer: true},
-		{ttl: "none", informer: true, finalizer: true},
-		{ttl: "long", informer: true, finalizer: true, deletes: true},
-		{ttl: "short", informer: true},
-		{ttl: "long", informer: true, named: true},
-		{ttl: "none", informer: true, named: true, deletes: true},
-		{ttl: "short", informer: true, named: true, finalizer: true},
-		{ttl: "long"},
-		{ttl: "long", informer: true, strips: true, finalizer: true},
-		{ttl: "long", informer: true, nowhere: true, undated: true},
-		{ttl: "long", informer: true, longer: true},
-		{ttl: "long", informer: true, barred: true},
-		{ttl: "none", informer: true, finalizer: true, suspended: true},
-		{ttl: "long", informer: true, finalizer: true, ends: true},
-		{ttl: "long", informer: true, lacks: true},
-		{ttl: "short", informer: true, named: true, denies: true},
-		{ttl: "long", informer: true, unwritten: true},
-	}
-}
-
-// exhausts reports whether the searches spend what make exhaust may take.
-func exhausts() bool { return os.Getenv("JOBGC_EXHAUST") != "" }
-
-// budgets limit the crashes, faults, acts of others, switches of replica and
-// restores of a path, with each set of options. A core visits about 100,000
-// states in a second. Each further event on a path means about ten times as
-// many. The random schedules go further, and do not visit everything.
-func budgets() []budget {
-	some := []budget{{crashes: 1, faults: 1}, {acts: 1}}
-	if !exhausts() {
-		return some
-	}
-	return append(some,
-		budget{crashes: 2, faults: 2},
-		budget{switches: 2},
-		budget{crashes: 1, faults: 1, switches: 1},
-		budget{crashes: 1, faults: 1, acts: 1},
-		budget{acts: 1, switches: 1},
-		budget{acts: 2},
-		budget{acts: 1, restores: 1},
-	)
-}
-
-// search is what one search may do.
-type search struct {
-	set  settings
-	left budget
-}
-
-// allSearches are the searches, the small ones first. With the race detector
-// there is one: no search has a second goroutine.
-func allSearches() []search {
-	if slowness > 1 {
-		return []search{{settings{ttl: "long", informer: true}, budget{crashes: 1, faults: 1}}}
-	}
-	var out []search
-	for _, left := range budgets() {
-		for _, set := range sets() {
-			out = append(out, search{set, left})
-		}
-	}
-	for _, more := range someSearches() {
-		if !slices.Contains(out, more) {
-			out = append(out, more)
-		}
-	}
-	return out
-}
-
-// someSearches spend more with one set of options.
-func someSearches() []search {
-	usual := settings{ttl: "long", informer: true}
-	some := []search{
-		{usual, budget{acts: 1, restores: 1}},
-		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
-		{usual, budget{faults: 2}},
-		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 2}},
-		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
-		{settings{ttl: "long", informer: true, nowhere: true, undated: true}, budget{faults: 1, acts: 1}},
-		{settings{ttl: "long"}, budget{acts: 2}},
-		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
-	}
-	if !exhausts() {
-		return some
-	}
-	return append(some,
-		search{usual, budget{crashes: 1, faults: 1, switches: 2}},
-		search{usual, budget{acts: 1, switches: 2}},
-		search{usual, budget{crashes: 1, faults: 1, acts: 1, switches: 1}},
-	)
-}
-
-// TestSearch_OfASmallWorld visits every state that two replicas, one owner and
-// its Jobs can reach within the budgets. In each of them no rule is broken, and
-// without further faults the run ends right. Each way to run twice that the
-// package comment names is reached. JOBGC_EXHAUST=1 spends more.
+// TestSearch_OfASmallWorld visits all states that one run can reach within the
+// budgets of each row, by replay of the real Step. In each state the rules of
+// model.Check hold, and from each state the run ends right once faults stop.
 //
 //req:shows J2 J3 J4
 func TestSearch_OfASmallWorld(t *testing.T) {
-	var mu sync.Mutex
-	reached := gap(0)
-	searched := 0
-	t.Run("States", func(t *testing.T) {
-		for _, one := range allSearches() {
-			m := modelOf(one.set, one.left, 50_000_000)
-			t.Run(m.Name+": "+m.Budgets, func(t *testing.T) {
-				t.Parallel()
-				report, err := m.Search()
-				t.Log(report, report.Marks)
-				require.NoError(t, err)
-				mu.Lock()
-				defer mu.Unlock()
-				searched++
-				reached |= gapsOf(report.Marks)
-			})
-		}
+	const finalizer = "example.com/result"
+	short := Retention{SucceededTTL: 90 * time.Second, FailedTTL: 90 * time.Second}
+	cancels := person("cancels", world.Request{
+		Verb: "patch", Key: theRun, PatchType: types.MergePatchType, Body: []byte(`{"spec":{"cancel":true}}`),
 	})
-	if slowness == 1 && searched == len(allSearches()) {
-		assert.Equal(t, stalled|unwritten|recreated|longerTTL, reached&^fromBackup, "the ways to run twice: %s", reached)
+	suspends := person("suspends", world.Request{
+		Verb: "patch", Key: theRun, PatchType: types.MergePatchType, Body: []byte(`{"spec":{"suspend":true}}`),
+	})
+	resumes := person("resumes", world.Request{
+		Verb: "patch", Key: theRun, PatchType: types.MergePatchType, Body: []byte(`{"spec":{"suspend":false}}`),
+	})
+	deletesJob := person("deletes the Job", world.Request{Verb: "delete", Key: theJob, Delete: background()})
+	deletesRun := person("deletes the run", world.Request{Verb: "delete", Key: theRun, Delete: background()})
+	for _, m := range []runModel{
+		{name: "kills", budgets: world.Budgets{Crashes: 1, Stale: 1, Faults: 1}},
+		{name: "faults", budgets: world.Budgets{Faults: 2}},
+		{name: "late writes", budgets: world.Budgets{Late: 1, Waits: 1}},
+		{name: "late writes and kills", budgets: world.Budgets{Late: 1, Crashes: 1}},
+		{name: "kills, held", hold: finalizer, budgets: world.Budgets{Crashes: 1, Stale: 1, Faults: 1}},
+		{name: "uncached", isUncached: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "failing", fails: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "two replicas, uncached", replicas: 2, isUncached: true, budgets: world.Budgets{Switches: 1, Pauses: 1}},
+		{name: "two replicas, uncached, held", hold: finalizer, replicas: 2, isUncached: true, budgets: world.Budgets{Switches: 1}},
+		{name: "cancel", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
+		{name: "cancel, faults", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Faults: 1, Late: 1}},
+		{name: "cancel, held", hold: finalizer, acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
+		{name: "suspend", acts: actors{suspends, resumes}, budgets: world.Budgets{Acts: 2}},
+		{name: "deleted Job", acts: actors{deletesJob}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
+		{name: "deleted Job, held", hold: finalizer, acts: actors{deletesJob}, budgets: world.Budgets{Acts: 1, Crashes: 1, Faults: 1}},
+		{name: "deleted run, held", hold: finalizer, acts: actors{deletesRun}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
+		{name: "deleted run and Job, held", hold: finalizer, acts: actors{deletesRun, deletesJob}, budgets: world.Budgets{Acts: 2}},
+		{name: "taken over", jobName: "nightly", budgets: world.Budgets{Crashes: 1, Stale: 1}},
+		{name: "taken over, held", jobName: "nightly", hold: finalizer, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "policy", policy: 100, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "policy, held", policy: 100, hold: finalizer, budgets: world.Budgets{Faults: 1}},
+		{name: "template TTL of 0", asked: ptr.To[int32](0), budgets: world.Budgets{Crashes: 1, Faults: 1}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.retention = short
+			report, err := m.model(t).Search(t)
+			t.Log(report)
+			require.NoError(t, err)
+			assert.True(t, report.IsComplete)
+		})
 	}
+}
+
+type actors []world.Actor
+
+var (
+	theRun = world.Key{Resource: "runs.example.com", Namespace: "ns", Name: "run"}
+	theJob = world.Key{Resource: world.JobResource, Namespace: "ns", Name: nameFor("00000001-0000-4000-8000-000000000000")}
+)
+
+func background() metav1.DeleteOptions {
+	return metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
+}
+
+// person is someone who may send a request at any time.
+func person(name string, r world.Request) world.Actor {
+	return world.Actor{Name: name, IsRude: true, Next: func(s *world.Store) ([]world.Request, time.Time) {
+		if s.Object(r.Key) == nil {
+			return nil, time.Time{}
+		}
+		return []world.Request{r}, time.Time{}
+	}}
+}
+
+// run is the kind of the owner.
+type run struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec   runSpec   `json:"spec"`
+	Status runStatus `json:"status"`
+}
+
+type runSpec struct {
+	Cancel  bool  `json:"cancel,omitempty"`
+	Suspend *bool `json:"suspend,omitempty"`
+}
+
+// runStatus has the end of the run: an Outcome, Cancelled, or Lost.
+type runStatus struct {
+	Job *Ref   `json:"job,omitempty"`
+	End string `json:"end,omitempty"`
+}
+
+const lostEnd = "Lost"
+
+func (r *run) DeepCopyInto(out *run) {
+	*out = *r
+	out.ObjectMeta = *r.ObjectMeta.DeepCopy()
+	out.Status.Job = r.Status.Job.DeepCopy()
+}
+
+// runModel is one row of the search.
+type runModel struct {
+	name       string
+	hold       string // Options.Finalizer
+	replicas   int
+	isUncached bool
+	fails      bool
+	jobName    string // Request.Name; its Job is there, and has a TTL
+	policy     int    // the TTL that a policy sets on each new Job
+	asked      *int32 // the TTL that the Job is built with
+	retention  Retention
+	acts       actors
+	budgets    world.Budgets
+}
+
+// model is the world of a row.
+func (m runModel) model(t *testing.T) world.Model[runFacts] {
+	t.Helper()
+	result := batchv1.JobComplete
+	if m.fails {
+		result = batchv1.JobFailed
+	}
+	out := world.Model[runFacts]{
+		Name:    m.name,
+		Store:   world.Store{Now: world.Began(), HasStatus: map[string]bool{theRun.Resource: true}},
+		Cached:  m.cached(),
+		Actors:  append(slices.Clone(m.acts), world.Jobs(result), world.TTL(), world.GarbageCollector()),
+		Note:    m.note,
+		Check:   func(_ *world.Store, f runFacts) string { return f.wrong },
+		Right:   m.right,
+		Budgets: m.budgets, MaxStates: 20_000, MaxCalm: 200,
+	}
+	for range max(m.replicas, 1) {
+		out.Replicas = append(out.Replicas, m.begin)
+	}
+	owner := world.Request{Verb: "create", Key: theRun, Body: []byte(`{"spec":{}}`)}
+	answer, _ := out.Store.Do(owner)
+	require.NoError(t, answer.Err)
+	require.Equal(t, theJob.Name, nameFor(answer.Object.UID))
+	if m.jobName != "" {
+		job := m.build(answer.Object.UID)
+		job.Spec.TTLSecondsAfterFinished = ptr.To[int32](100)
+		body, err := json.Marshal(job)
+		require.NoError(t, err)
+		answer, _ = out.Store.Do(world.Request{Verb: "create", Key: m.job(), Body: body})
+		require.NoError(t, answer.Err)
+	}
+	if m.policy > 0 {
+		out.Store.Admit = m.admit
+	}
+	return out
+}
+
+// admit is a policy that sets the TTL of each new Job, and drops finalizers.
+func (m runModel) admit(_ time.Time, r world.Request, fields map[string]any) error {
+	spec, ok := fields["spec"].(map[string]any)
+	if ok && r.Verb == "create" && r.Resource == theJob.Resource {
+		spec["ttlSecondsAfterFinished"] = int64(m.policy)
+		delete(fields["metadata"].(map[string]any), "finalizers")
+	}
+	return nil
+}
+
+func (m runModel) cached() []string {
+	if m.isUncached {
+		return []string{theRun.Resource}
+	}
+	return []string{theRun.Resource, theJob.Resource}
+}
+
+func (m runModel) job() world.Key {
+	key := theJob
+	if m.jobName != "" {
+		key.Name = m.jobName
+	}
+	return key
+}
+
+func (m runModel) build(owner types.UID) *batchv1.Job {
+	job := &batchv1.Job{}
+	job.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "example.com/v1", Kind: "Run", Name: theRun.Name, UID: owner, Controller: ptr.To(true),
+	}}
+	job.Spec.TTLSecondsAfterFinished = m.asked
+	return job
+}
+
+// begin starts a process: the reconciler in the package comment.
+func (m runModel) begin(api *world.API) world.Process {
+	runs := world.NewClient[run](api, theRun.Resource, theRun.Namespace)
+	client := func(namespace string) worldJobs {
+		return worldJobs{world.NewClient[batchv1.Job](api, theJob.Resource, namespace)}
+	}
+	var cached Cached = worldCache{api}
+	if m.isUncached {
+		cached = nil
+	}
+	g, err := New(client, cached, Options{Finalizer: m.hold, Retention: m.retention})
+	if err != nil {
+		return world.Process{Reconcile: func(context.Context) (time.Duration, error) { return 0, err }}
+	}
+	reconcile := func(ctx context.Context) (time.Duration, error) {
+		after, err := m.reconcile(ctx, api, g, runs)
+		if err != nil || m.hold == "" {
+			return after, err
+		}
+		return m.sweep(ctx, api, g, runs, after)
+	}
+	return world.Process{Reconcile: reconcile, Memory: func() string { return remembers(g) }}
+}
+
+func (m runModel) reconcile(ctx context.Context, api *world.API, g *Guard, runs world.Client[run, *run]) (time.Duration, error) {
+	r, err := world.Cached[run](api, theRun.Resource, theRun.Namespace, theRun.Name)
+	if err != nil {
+		return 0, ignoreNotFound(err)
+	}
+	before := new(run)
+	r.DeepCopyInto(before)
+	ref, found, err := g.Step(ctx, Request{
+		Owner: r, Ref: r.Status.Job, Done: r.Status.End != "", Cancel: r.Spec.Cancel, Suspend: r.Spec.Suspend, Name: m.jobName,
+		Job: func() (*batchv1.Job, error) { return m.build(r.UID), nil },
+		Stored: func(ctx context.Context) (metav1.Object, *Ref, bool, error) {
+			live, err := runs.Get(ctx, theRun.Name, metav1.GetOptions{})
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return live, live.Status.Job, live.Status.End != "", nil
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	r.Status.Job = ref
+	if r.Status.End == "" {
+		r.Status.End = endBy(ref, found)
+	}
+	if ptr.Deref(before.Status.Job, Ref{}) == ptr.Deref(r.Status.Job, Ref{}) && before.Status.End == r.Status.End {
+		return found.After, nil
+	}
+	_, err = runs.UpdateStatus(ctx, r, metav1.UpdateOptions{})
+	return found.After, err
+}
+
+// endBy is how a run ends by an Observation; empty if it does not.
+func endBy(ref *Ref, found Observation) string {
+	switch {
+	case found.State == Cancelled:
+		return string(Cancelled)
+	case found.Lost():
+		return lostEnd
+	case ref != nil:
+		return string(ref.Outcome)
+	}
+	return ""
+}
+
+// sweep is a sweep after each reconcile.
+func (m runModel) sweep(
+	ctx context.Context, api *world.API, g *Guard, runs world.Client[run, *run], after time.Duration,
+) (time.Duration, error) {
+	cached := func(context.Context, string, metav1.OwnerReference) (metav1.Object, error) {
+		return world.Cached[run](api, theRun.Resource, theRun.Namespace, theRun.Name)
+	}
+	stored := func(ctx context.Context, _ string, ref metav1.OwnerReference) (metav1.Object, error) {
+		return runs.Get(ctx, ref.Name, metav1.GetOptions{})
+	}
+	_, err := g.ReleaseOrphans(ctx, cached, stored)
+	return after, err
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// remembers describes the memory of a Guard.
+func remembers(g *Guard) string {
+	text := ""
+	now := time.Now()
+	for owner, e := range g.refs.entries {
+		if now.Before(e.until) {
+			text += fmt.Sprint("ref ", owner, " ", e.value.UID, " ", e.until.Sub(now), ";") // which says CreatedAt too
+		}
+	}
+	for job, e := range g.released.entries {
+		if now.Before(e.until) {
+			text += fmt.Sprint("released ", job, " ", e.until.Sub(now), ";")
+		}
+	}
+	return text
+}
+
+// worldJobs is a client of Jobs.
+type worldJobs struct {
+	world.Client[batchv1.Job, *batchv1.Job]
+}
+
+func (c worldJobs) List(ctx context.Context, _ metav1.ListOptions) (*batchv1.JobList, error) {
+	items, err := c.Client.List(ctx)
+	return &batchv1.JobList{Items: items}, err
+}
+
+// worldCache is the cache of a process.
+type worldCache struct{ api *world.API }
+
+func (c worldCache) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	return world.Cached[batchv1.Job](c.api, theJob.Resource, namespace, name)
+}
+
+func (c worldCache) List(_ context.Context, _ string) ([]*batchv1.Job, error) {
+	var jobs []*batchv1.Job
+	for _, o := range c.api.CachedList(theJob.Resource) {
+		job, err := world.As[batchv1.Job](o)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs, nil
 }

@@ -10,380 +10,367 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/notfound"
+)
+
+const (
+	poll   = time.Second      // how soon to look again at a Job that is about to change
+	reread = 10 * time.Second // how soon to look again without a cache
+
+	// cacheLag is how long a cache may lack a new Job. A CreatedAt has whole
+	// seconds.
+	cacheLag = remembered + time.Second
+
+	// createTimeout is how long the read of the owner and the creation of its
+	// Job may take together. A final TTL that is longer keeps the name taken for
+	// a replica that stalls in between.
+	createTimeout = 60 * time.Second
 )
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
-// observes it, suspends it, and releases it once its outcome is recorded. Call
-// it on every reconcile, and again after Observation.After.
+// observes it, and releases it once its outcome is recorded. Write the returned
+// Ref into the status of the owner, with the resourceVersion that was read, and
+// in the same write what the Observation says:
 //
-// Put the returned Ref (nil until there is a Job) and what the Observation says
-// into the status of the owner, and write the status if it changed. The write
-// must fail if the owner has changed since it was read: send its
-// resourceVersion. Commit of package status does that, and merges what others
-// have changed. The first Ref may wait until the Job has started, so that one
-// write says both. Write it at most two seconds after the creation, also if
-// many owners are in the queue. Until then Step finds the Job by its name and
-// the uid of its owner, and also suspends, resumes and deletes it. If another
-// client deletes the Job in that time, Step uses the result that this Guard has
-// seen: its informer, or an earlier call. If the Guard has not seen the Job
-// finish, Step creates it again. Only if the cache has never shown the Job,
-// Step returns the Ref for ten seconds: once it is recorded, a Job that is gone
-// is Missing.
+//   - Pending: nothing is known. Change only the Ref.
+//   - Active, Suspended, Finishing: the Job exists.
+//   - Finished: record the Outcome. The next call releases the Job.
+//   - Cancelled: record it. The next call deletes the Job.
+//   - Lost: no outcome will come. Record that, once for each Ref.UID.
+//   - Collected, NotCreated: nothing is left to do.
 //
-// A new Ref may be of an older Job: one that Step takes over, or that a call
-// which was cut off has created. The creationTimestamp of the Job tells.
-//
-// The Observation has these states:
-//
-//   - NotCreated, Pending: nothing is known. Change only the Ref. For an owner
-//     that is being deleted, NotCreated means that it has no Job and gets none.
-//   - Finished: the returned Ref has the outcome. A Job that has finished
-//     before it could be suspended is Finished too.
-//   - Lost (Missing, Replaced, Deleting): make the status final, and keep the
-//     Ref. Before the first loss of a Ref, Step reads the owner live: it never
-//     calls a run lost whose outcome another replica has recorded.
-//   - Cancelled, with Request.Cancel: the Job is suspended, being deleted or
-//     gone, and its pods may still be ending. Make the status final.
-//   - The others say what the Job does.
-//
-// Step makes no request while the Job is in the cache and needs no change. With
-// an informer, it makes none either for about ten seconds after it has first
-// returned a Ref, while the cache has not shown the Job: it returns the Ref
-// with Pending. It still reads the Job of a run that is Done, and without a
-// recorded Ref also if the owner asks for another Suspend.
-//
-// A creation costs a read of the owner and the creation, and if the API server
-// refuses it, as for a quota, a read of the Job, which may exist. A release
-// costs a patch and, unless Request.RecordedAt saves it, a read of the owner.
-// Without Options.Finalizer, a Job whose TTL is already the final one needs
-// neither. A change of Request.Suspend costs a read of the owner and a patch.
-// For an owner that is cancelled or being deleted, is not Done and has no Ref,
-// each call costs a read of the Job. Until its Ref is recorded, each call for a
-// cluster-scoped owner costs a read of the owner and of the Job. The first loss
-// of a Ref costs a read of the owner.
-//
-// A creation may take 90 seconds, the wait for the client's rate limiter and
-// for admission included: 30 for the read of the owner, and 60 after its
-// answer. The context should allow two minutes.
-//
-// With an error, Step returns the Ref of the request. Step returns an error of
-// Request.Job unchanged, if the API server has no Job of the owner. It cannot
-// look for the Job of a cluster-scoped owner, because the Job that is not built
-// has the namespace. After another error the state of the Job is unknown, and
-// the next call finds out.
+// An error changes nothing in the Ref: try again. It is terminal if Request is
+// refused, as its text says, or if it is a NameTakenError. Calls for one owner
+// must not be concurrent in one process.
 func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
-	if !g.made() {
+	if g == nil || g.client == nil {
 		return req.Ref, Observation{}, errNotMade()
 	}
-	g.warn(ctx)
-	c, err := g.newCall(req)
-	if err != nil {
-		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
-	}
-	waits, err := g.unsynced()
-	if err != nil {
-		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
-	}
-	if waits {
-		return req.Ref, Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
-	}
-	if c.ref.UID == "" && req.Name != "" {
-		g.memory.expects(c.place()) // a Job of an earlier version has no mark
-	}
-	c.recollect()
-	c.machine.before = c.machine.memory
-	err = c.look(ctx)
-	if err != nil {
-		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
-	}
-	c.run(ctx)
-	return c.result()
-}
-
-// call is one call of Step: it makes the requests that its machine asks for.
-type call struct {
-	g       *Guard
-	req     Request
-	ref     Ref // of the request, with the namespace and the name of the Job
-	owner   types.UID
-	machine machine
-	judge   judge
-
-	asked    request
-	answered time.Time // when the live read of the owner has answered
-	builder  *builder
-	cached   *batchv1.Job
-	live     *batchv1.Job
-	last     Observation  // of a Job that is gone
-	refused  *batchv1.Job // the Job as the refused patch was made for
-	err      error        // of the last request
-	why      error        // of the request before it, if that was refused
-	from     stage        // of the last request
-}
-
-// newCall checks the request.
-func (g *Guard) newCall(req Request) (*call, error) {
 	err := req.check()
 	if err != nil {
-		return nil, err
+		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	c := &call{g: g, req: req, owner: req.Owner.GetUID()}
-	c.judge = judge{
-		owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer,
-		outcome: recordOf(req.Ref).outcome, now: g.now(),
+	c := &call{Guard: g, req: req, ref: ptr.Deref(req.Ref, Ref{})}
+	c.ref.Namespace = cmp.Or(c.ref.Namespace, req.Owner.GetNamespace(), req.Namespace)
+	found, err := c.step(ctx)
+	if c.ofCaller != nil {
+		return req.Ref, Observation{}, c.ofCaller
 	}
-	if req.Retention != nil {
-		c.judge.retention = *req.Retention
-	}
-	c.builder = &builder{call: c}
-	if req.Ref != nil {
-		c.ref = *req.Ref.DeepCopy()
-	}
-	c.ref.Namespace = cmp.Or(c.ref.Namespace, req.Owner.GetNamespace())
-	if c.ref.UID == "" {
-		c.ref.Name = cmp.Or(req.Name, nameFor(c.owner))
-	}
-	age := c.judge.now.Sub(timeOf(c.ref.CreatedAt))
-	c.machine = machine{
-		view: view{
-			ref:       recordOf(req.Ref),
-			ended:     req.Done,
-			deleting:  req.Owner.GetDeletionTimestamp() != nil,
-			cancel:    req.Cancel,
-			named:     req.Name != "",
-			suspend:   wishOf(req.Suspend),
-			finalizer: g.opts.Finalizer != "",
-			deletes:   g.opts.DeleteCancelled,
-		},
-		informer: g.cached != nil,
-		nowhere:  c.ref.Namespace == "",
-		young:    c.ref.CreatedAt != nil && 0 <= age && age < cacheLag+time.Second, // it has whole seconds
-		stage:    stageFind,
-	}
-	return c, nil
-}
-
-// recordOf is what a Ref records.
-func recordOf(ref *Ref) record {
-	if ref == nil {
-		return record{}
-	}
-	return record{uid: ref.UID, outcome: ref.Outcome, released: ref.Released}
-}
-
-func wishOf(suspend *bool) wish {
-	switch {
-	case suspend == nil:
-		return wishNone
-	case *suspend:
-		return wishSuspend
-	}
-	return wishRun
-}
-
-// look reads the Job from the cache.
-func (c *call) look(ctx context.Context) error {
-	job, err := c.g.inCache(ctx, c.ref.Namespace, c.ref.Name)
 	if err != nil {
-		return err
+		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	c.cached = job
-	c.machine.cached = c.judge.facts(job)
-	return nil
+	if c.ref.UID == "" || c.isEnded() && ptr.Deref(req.Ref, Ref{}).UID == "" {
+		return req.Ref, found, nil // no Job, or that of a run that ended without a Ref
+	}
+	return &c.ref, found, nil
 }
 
-// run makes requests until the machine asks for none.
-func (c *call) run(ctx context.Context) {
-	for {
-		c.recollect()
-		machine, asked := c.machine.next()
-		c.machine = machine
-		c.takeNotes(ctx)
-		if asked == requestNone {
-			return
-		}
-		c.asked = asked
-		c.from = machine.stage
-		a := c.do(ctx)
-		c.recollect() // events came in during the request
-		c.machine = c.machine.answer(a)
-		c.takeNotes(ctx)
-	}
+// call is one call of Step.
+type call struct {
+	*Guard
+
+	req      Request
+	ref      Ref   // of the Job that this call is about
+	ofCaller error // of Request.Job, which Step returns as it is
 }
 
-// recollect hands to the machine what the Guard remembers.
-func (c *call) recollect() {
-	if c.machine.ref.uid != "" {
-		c.machine.memory, c.last = c.g.memory.ofJob(c.machine.ref.uid, c.g.now())
-	} else {
-		c.machine.memory, c.last = c.g.memory.ofPlace(c.place(), c.g.now())
-		named := c.req.Name != ""
-		c.machine.barred = !named && c.g.bars(c.owner)
+// isEnded reports whether the owner waits for no outcome.
+func (c *call) isEnded() bool { return c.req.Done || ptr.Deref(c.req.Ref, Ref{}).Outcome != "" }
+
+func (c *call) isDeleting() bool { return c.req.Owner.GetDeletionTimestamp() != nil }
+
+// step goes on with the Job of the Ref, if there is one.
+func (c *call) step(ctx context.Context) (Observation, error) {
+	if c.ref.UID == "" {
+		return c.start(ctx)
 	}
-	if c.g.cached == nil {
-		c.machine.memory.eventOver = true // no event comes
+	job, err := c.inCache(ctx, c.ref.Namespace, c.ref.Name)
+	if err != nil {
+		return Observation{}, err
 	}
-	c.machine.recent = isRecent(c.req.RecordedAt, c.g.now())
+	if job != nil && job.UID == c.ref.UID {
+		return c.steer(ctx, job, sourceSeen)
+	}
+	if c.cached != nil && c.isEnded() {
+		return c.ended(Collected, sourceRef), nil // an event brings a Job that the cache lacks
+	}
+	if c.cached != nil && c.isYoung() {
+		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
+	}
+	job, err = c.inServer(ctx, c.ref.Namespace, c.ref.Name)
+	if err != nil {
+		return Observation{}, err
+	}
+	switch {
+	case job != nil && job.UID == c.ref.UID:
+		return c.steer(ctx, job, sourceLiveRead)
+	case c.isEnded():
+		return c.ended(Collected, sourceLiveRead), nil
+	case job != nil:
+		return c.lost(ctx, gone(c.ref, Replaced))
+	}
+	return c.lost(ctx, gone(c.ref, Missing))
 }
 
-// recordedLately is how long after the end of a run was recorded the caller's
-// copy proves that. The release usually follows within a second. To restore the
-// API server's store takes longer.
-const recordedLately = time.Minute
-
-// isRecent reports whether t is within recordedLately. A time in the future, by
-// another clock, costs a read. A clock that is ahead moves the minute, and one
-// that is behind shortens it.
-func isRecent(t *metav1.Time, now time.Time) bool {
-	if t.IsZero() {
+// isYoung reports whether the cache may lack the Job because it is new. A
+// CreatedAt in the future is that of another clock.
+func (c *call) isYoung() bool {
+	if c.ref.CreatedAt == nil {
 		return false
 	}
-	age := now.Sub(t.Time)
-	return 0 <= age && age < recordedLately
+	age := time.Since(c.ref.CreatedAt.Time)
+	return age > -cacheLag && age < cacheLag
 }
 
-func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner} }
-
-// takeNotes makes the Guard remember what the machine has noted, and log it.
-func (c *call) takeNotes(ctx context.Context) {
-	n := c.machine.notes
-	c.machine.notes = notes{}
-	if job := c.job(n.seen); job != nil {
-		c.g.memory.saw(job, c.g.now())
+// ended is the answer about a run for whose Job nothing is left to do.
+func (c *call) ended(state State, source string) Observation {
+	if c.req.Cancel && c.ref.Outcome == "" {
+		state = Cancelled
 	}
-	if n.unsure {
-		c.g.memory.doubts(c.place())
-	}
-	if n.unchanged {
-		c.g.warnUnchanged(ctx, c.ref, cmp.Or(c.err, c.why))
-	}
-	if n.uid != "" {
-		now := c.g.now()
-		c.g.memory.change(n.uid, now, func(p past) past { return p.keeps(n, now) })
-	}
+	return Observation{State: state, Source: source, Outcome: c.ref.Outcome}
 }
 
-// job returns the Job whose facts the machine has.
-func (c *call) job(facts jobFacts) *batchv1.Job {
-	if c.live != nil && c.live.UID == facts.uid {
-		return c.live
+// steer does the one thing that the Job of the Ref needs now.
+func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Observation, error) {
+	controller := metav1.GetControllerOfNoCopy(job)
+	if controller != nil && controller.UID != c.req.Owner.GetUID() {
+		return Observation{}, fmt.Errorf("Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by "+
+			"Request.Owner", c.ref.Namespace, job.Name, controller.Kind, controller.Name)
 	}
-	if c.cached != nil && c.cached.UID == facts.uid {
-		return c.cached
+	seen := StateOf(job)
+	seen.Source = source
+	isLost := seen.State == Deleting
+	switch {
+	case seen.State == Finished && !c.isEnded():
+		c.ref.Outcome = seen.Outcome
+		seen.After = poll // to release it
+		return seen, nil
+	case seen.State == Finished:
+		return c.release(ctx, job, seen)
+	case c.req.Cancel:
+		return c.stop(ctx, job, seen)
+	case isLost && (c.isEnded() || c.isDeleting()):
+		return c.release(ctx, job, seen)
+	case isLost && source == sourceSeen:
+		return c.reread(ctx)
+	case isLost:
+		return c.lost(ctx, seen)
+	case c.req.Done:
+		return seen, nil
+	case c.req.Suspend != nil && *c.req.Suspend != isSuspended(job):
+		return c.suspend(ctx, job, *c.req.Suspend)
 	}
-	return nil
+	if c.cached == nil {
+		seen.After = reread // no event comes
+	}
+	return seen, nil
 }
 
-// result is what Step returns.
-func (c *call) result() (*Ref, Observation, error) {
-	err := c.failure()
+// reread reads a Job live that the cache shows as being deleted.
+func (c *call) reread(ctx context.Context) (Observation, error) {
+	job, err := c.inServer(ctx, c.ref.Namespace, c.ref.Name)
+	switch {
+	case err != nil:
+		return Observation{}, err
+	case job == nil:
+		return c.lost(ctx, gone(c.ref, Missing))
+	case job.UID != c.ref.UID:
+		return c.lost(ctx, gone(c.ref, Replaced))
+	}
+	return c.steer(ctx, job, sourceLiveRead)
+}
+
+// lost reports a loss that the stored owner does not contradict.
+func (c *call) lost(ctx context.Context, loss Observation) (Observation, error) {
+	if c.req.Cancel {
+		loss.State = Cancelled
+		return loss, nil
+	}
+	late, err := c.isLate(ctx)
 	if err != nil {
-		return c.req.Ref, c.observation(), err
+		return Observation{}, err
 	}
-	return c.newRef(), c.observation(), nil
+	if late {
+		return ownerChanged(), nil
+	}
+	return loss, nil
 }
 
-// newRef is the Ref to write.
-func (c *call) newRef() *Ref {
-	is := c.machine.ref
-	if is == recordOf(c.req.Ref) {
-		return c.req.Ref
+// suspend sets spec.suspend as the stored owner wants it.
+func (c *call) suspend(ctx context.Context, job *batchv1.Job, on bool) (Observation, error) {
+	late, err := c.isLate(ctx)
+	if err != nil {
+		return Observation{}, err
 	}
-	next := c.ref
-	next.Outcome = is.outcome
-	next.Released = is.released
-	if next.UID == "" {
-		next.UID = is.uid
-		at := c.g.memory.givenAt(is.uid, c.judge.now)
-		next.CreatedAt = ptr.To(metav1.NewTime(at.Truncate(time.Second)))
+	if late {
+		return ownerChanged(), nil
 	}
-	return &next
-}
-
-// observation is the finding, for the caller.
-func (c *call) observation() Observation {
-	f := c.machine.found
-	if f.state == "" {
-		return Observation{}
-	}
-	var out Observation
+	after, err := c.patch(ctx, job, []operation{{Op: "add", Path: "/spec/suspend", Value: on}})
 	switch {
-	case f.source == sourceTombstone && f.job.uid != "":
-		out = c.last
-	case f.job.uid != "":
-		out = StateOf(c.job(f.job))
+	case err != nil:
+		return Observation{}, err
+	case after == nil:
+		return c.reread(ctx)
 	}
-	out.State = f.state
-	out.Outcome = f.outcome
-	out.Source = f.source
-	out.After = f.again.after()
-	c.explain(&out)
-	return out
-}
-
-// explain gives the reason of a state that no condition of a Job has.
-func (c *call) explain(out *Observation) {
-	f := c.machine.found
+	seen := StateOf(after)
+	seen.Source = sourceLiveRead
 	switch {
-	case f.changed:
-		out.Reason = reasonOwnerChanged
-		out.Message = messageOwnerChanged
-	case f.state == Missing:
-		out.Reason = reasonMissing
-		out.Message = messageMissing
-	case f.state == Replaced:
-		out.Reason = reasonReplaced
-		out.Message = messageReplaced
-	case f.ending:
-		out.Reason = reasonTerminating
-		out.Message = messageTerminating
+	case seen.State == Finished && !c.isEnded():
+		c.ref.Outcome = seen.Outcome
+		seen.After = poll
+	case on && seen.State == Active:
+		seen.State = Suspended
 	}
+	if c.cached == nil {
+		seen.After = cmp.Or(seen.After, reread)
+	}
+	return seen, nil
 }
 
-func (a again) after() time.Duration {
-	switch a {
-	case againSoon:
-		return poll
-	case againSettled:
-		return settleTime
-	case againLater:
-		return reread
-	case againEvent:
+// stop suspends the Job of a cancelled run, which ends its pods, and deletes it
+// once the cancellation is recorded.
+func (c *call) stop(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	isDeleted := job.DeletionTimestamp != nil
+	var err error
+	switch {
+	case isDeleted && c.req.Done:
+		seen, err = c.release(ctx, job, seen)
+	case !isDeleted && c.req.Done:
+		return c.remove(ctx, job, seen)
+	case !isDeleted && !isSuspended(job):
+		seen, err = c.suspend(ctx, job, true)
 	}
-	return 0
+	if err != nil || seen.State == Pending || seen.State == Finished {
+		return seen, err
+	}
+	seen.State = Cancelled
+	if !c.req.Done {
+		seen.After = poll // to delete it
+	}
+	return seen, nil
 }
 
-const (
-	poll   = time.Second      // how soon to look again at a cache that lags
-	reread = 10 * time.Second // how soon to look again at a Job whose events do not come
-)
-
-// failure is the error of a call that failed.
-func (c *call) failure() error {
-	f := c.machine.failure
-	switch f {
-	case failureNone:
-		return nil
-	case failureBuild:
-		return c.builder.failure()
-	case failureBarred:
-		return fmt.Errorf("jobgc: step: %w", c.g.refusal(c.req.Owner))
-	case failureDeleted:
-		return fmt.Errorf("jobgc: step: the Job %s/%s was deleted in the meantime",
-			c.ref.Namespace, c.ref.Name)
-	case failureForeign:
-		has := metav1.GetControllerOfNoCopy(c.current())
-		return fmt.Errorf("jobgc: step: Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by "+
-			"Request.Owner",
-			c.ref.Namespace, c.ref.Name, has.Kind, has.Name)
-	case failureTaken:
-		return fmt.Errorf("jobgc: step: %w", c.taken())
-	case failureCreate, failureRelease:
-		return fmt.Errorf("jobgc: step: %w", cmp.Or(c.err, c.why))
-	case failureRequest:
+// remove deletes this very Job, in this very state: a Job that finishes in the
+// meantime keeps its outcome.
+func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	late, err := c.isLate(ctx)
+	if err != nil {
+		return Observation{}, err
 	}
-	return fmt.Errorf("jobgc: step: %w", c.lookingFor())
+	if late {
+		return ownerChanged(), nil
+	}
+	jobs, err := c.jobsIn(c.ref.Namespace)
+	if err != nil {
+		return Observation{}, err
+	}
+	err = jobs.Delete(ctx, job.Name, metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},
+		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
+	})
+	seen.State = Cancelled
+	isGone, err := isGone(err, c.ref)
+	switch {
+	case isGone:
+		return seen, nil
+	case err == nil:
+		if c.holds(job) {
+			seen.After = poll // to release it
+		}
+		return seen, nil
+	case apierrors.IsForbidden(err):
+		return Observation{}, fmt.Errorf("delete %s/%s, which needs the verb delete: %w", c.ref.Namespace, job.Name, err)
+	case !notfound.Changed(err, job.Name):
+		return Observation{}, fmt.Errorf("delete %s/%s: %w", c.ref.Namespace, job.Name, err)
+	}
+	live, err := c.inServer(ctx, c.ref.Namespace, job.Name)
+	switch {
+	case err != nil:
+		return Observation{}, err
+	case live == nil || live.UID != job.UID:
+		return seen, nil
+	case StateOf(live).State == Finished:
+		seen = StateOf(live)
+	}
+	seen.Source = sourceLiveRead
+	seen.After = poll
+	return seen, nil
+}
+
+// release sets the final TTL of a finished Job, and takes off the finalizer.
+func (c *call) release(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	_, isReleased := c.released.get(job.UID)
+	ops := c.releasing(job)
+	if len(ops) == 0 || isReleased {
+		return seen, nil
+	}
+	if seen.State == Finished && ptr.Deref(c.req.Ref, Ref{}).Outcome == "" {
+		isStored, err := c.isStored(ctx)
+		if err != nil {
+			return Observation{}, err
+		}
+		if !isStored {
+			return ownerChanged(), nil
+		}
+	}
+	_, err := c.patch(ctx, job, ops)
+	if apierrors.IsInvalid(err) { // the copy is late, or another finalizer came or went
+		live, readErr := c.inServer(ctx, c.ref.Namespace, job.Name)
+		if readErr != nil {
+			return Observation{}, fmt.Errorf("looking for the Job %s/%s, whose patch was refused (%v): %w",
+				c.ref.Namespace, job.Name, err, readErr) //nolint:errorlint // what refused is not the answer
+		}
+		ops = nil
+		if live != nil && live.UID == job.UID {
+			ops = c.releasing(live)
+			job = live
+		}
+		err = nil
+		if len(ops) > 0 {
+			_, err = c.patch(ctx, job, ops)
+		}
+	}
+	if err != nil {
+		return Observation{}, err
+	}
+	c.released.note(job.UID, struct{}{})
+	return seen, nil
+}
+
+// releasing is what the release changes. A Job that has a TTL keeps it.
+func (c *call) releasing(job *batchv1.Job) []operation {
+	ops := unhold(job, c.opts.Finalizer)
+	seen := StateOf(job)
+	if seen.State != Finished || job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished != nil {
+		return ops
+	}
+	retention := c.opts.Retention
+	if c.req.Retention != nil {
+		retention = *c.req.Retention
+	}
+	seen.Outcome = cmp.Or(c.ref.Outcome, seen.Outcome)
+	ttl := retention.final(askedTTL(job), seen, time.Now())
+	if ttl == nil {
+		return ops
+	}
+	return append(ops, operation{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl})
+}
+
+func controls(owner metav1.Object, job *batchv1.Job) bool {
+	controller := metav1.GetControllerOfNoCopy(job)
+	return controller != nil && controller.UID == owner.GetUID()
+}
+
+func isSuspended(job *batchv1.Job) bool { return ptr.Deref(job.Spec.Suspend, false) }
+
+// ownerChanged is the answer to a caller whose copy of the owner is late.
+func ownerChanged() Observation {
+	return Observation{
+		State: Pending, Source: sourceLiveRead, After: poll,
+		Reason: reasonOwnerChanged, Message: messageOwnerChanged,
+	}
 }

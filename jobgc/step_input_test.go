@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -143,34 +142,4 @@ func TestStepNamesFitIndexedJobs(t *testing.T) {
 	}
 	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 	require.ErrorContains(t, err, "with the index of 101 completions behind it has 65 bytes; want at most 63")
-}
-
-// The outcome of a Job with SuccessCriteriaMet is decided: deleted, it is not
-// lost.
-func TestADecidedOutcomeIsNotLost(t *testing.T) {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
-		want := map[batchv1.JobConditionType]jobgc.Outcome{batchv1.JobSuccessCriteriaMet: jobgc.Succeeded, batchv1.JobFailureTarget: jobgc.Failed}[kind]
-		job := ownedJob()
-		job.Name = jobOfRun
-		job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		assert.Equal(t, jobgc.Finishing, jobgc.StateOf(job).State)
-		s := newStage(t, jobgc.Options{})
-		s.guard.OnDelete(job) // in the background: the last state has no deletion timestamp
-		f := s.look(t, jobgc.Ref{Namespace: "ns", Name: jobOfRun, UID: "x"})
-		assert.Equal(t, jobgc.Finished, f.State)
-		assert.Equal(t, want, f.Outcome)
-		job.DeletionTimestamp = ptr.To(metav1.Now())
-		assert.Equal(t, want, jobgc.StateOf(job).Outcome, "in the foreground")
-		assert.False(t, jobgc.StateOf(job).Lost())
-	}
-}
-
-// Nothing announces the end of a Job that is read live.
-func TestALiveReadSaysWhenToLookAgain(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	g, err := jobgc.NewUncached(s.client, jobgc.Options{})
-	require.NoError(t, err)
-	s.guard = g
-	assert.Positive(t, s.step(t).After)
-	assert.Positive(t, s.step(t).After)
 }

@@ -5,6 +5,8 @@ package jobgc_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,251 +22,277 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// agentRun is an owner, as stored and as a copy of it.
-type agentRun struct {
-	metav1.ObjectMeta
+const holder = "agents.example.com/result"
 
-	job        *jobgc.Ref
-	done       bool
-	recordedAt *metav1.Time // when step recorded the end
+// slowJobs is a client whose creations take time, as behind a rate limiter or
+// an admission webhook. It honours the context, as client-go does.
+type slowJobs struct {
+	fakeJobs
+	wait func(ctx context.Context) error
 }
 
-func newAgentRun() *agentRun {
-	return &agentRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "run-uid"}}
-}
-
-const jobOfRun = "run-run-uid"
-
-// stage is a world with a stored owner.
-type stage struct {
-	*world
-	stored *agentRun // nil: it is gone
-	reads  int
-	edit   func(*jobgc.Request)
-}
-
-func newStage(t *testing.T, opts jobgc.Options) *stage {
-	t.Helper()
-	return &stage{world: newWorldAs(t, opts), stored: newAgentRun()}
-}
-
-func (s *stage) request(run *agentRun) jobgc.Request {
-	req := jobgc.Request{
-		Owner: run, Ref: run.job, Done: run.done,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
-			s.reads++
-			if s.stored == nil {
-				return nil, nil, false, notFoundOf("agents.example.com", "agentruns", "run")
-			}
-			return s.stored, s.stored.job, s.stored.done, nil
-		},
-		Job: func() (*batchv1.Job, error) {
-			job := ownedJob()
-			job.Name = ""
-			return job, nil
-		},
+func (s slowJobs) Create(ctx context.Context, job *batchv1.Job, o metav1.CreateOptions) (*batchv1.Job, error) {
+	err := s.wait(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if s.edit != nil {
-		s.edit(&req)
-	}
-	return req
+	return s.fakeJobs.Create(ctx, job, o)
 }
 
-// step is a reconcile with the stored owner as the caller's copy; the caller
-// writes the status.
-func (s *stage) step(t *testing.T) jobgc.Observation {
-	t.Helper()
-	ref, found, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	s.stored.job = ref
-	s.stored.done = s.stored.done || found.Outcome != "" || found.State == jobgc.Missing || found.State == jobgc.Cancelled
-	if s.stored.done && s.stored.recordedAt == nil {
-		s.stored.recordedAt = &metav1.Time{Time: time.Now()}
-	}
-	return found
-}
-
-// deliver brings the cache up to date, and calls the Guard's handler.
-func (s *stage) deliver() {
-	before := s.store.items
-	s.store.sync(s.server)
-	for key, job := range s.store.items {
-		if before[key] == nil {
-			s.guard.OnAdd(job, false)
-		} else {
-			s.guard.OnUpdate(before[key], job)
-		}
-	}
-	for key, job := range before {
-		if s.store.items[key] == nil {
-			s.guard.OnDelete(job)
-		}
+// pause waits as long as ctx allows.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-func (s *stage) requests() []int { return []int{s.creates, s.gets, s.patches, s.reads} }
-
-// If the TTL of the creation is already the final TTL, Step sends no patch.
-func TestStepNeedsNoPatch(t *testing.T) {
-	ten := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 10 * time.Minute, UnrecordedTTL: 10 * time.Minute}
+// TestStepCreates_WithinAMinuteOfTheRead: a final TTL of 90 seconds rests on
+// it.
+func TestStepCreates_WithinAMinuteOfTheRead(t *testing.T) {
+	slowly := func(d time.Duration) func(context.Context) error {
+		return func(ctx context.Context) error { return pause(ctx, d) }
+	}
+	deaf := func(context.Context) error { time.Sleep(61 * time.Second); return nil }
 	for name, tc := range map[string]struct {
-		reason  string
-		keep    jobgc.Retention
-		late    time.Duration
-		patches int
+		reason       string
+		read, create func(context.Context) error
+		want         string // words of the error; empty: created
 	}{
-		"Keep":     {"There is no TTL to set.", jobgc.Retention{}, time.Hour, 0},
-		"Same":     {"The Job already has the final TTL.", ten, 30 * time.Second, 0},
-		"Late":     {"The time that is left is shorter than the TTL.", ten, 2 * time.Minute, 1},
-		"Shorter":  {"A shorter TTL needs a patch.", jobgc.Retention{SucceededTTL: time.Minute, UnrecordedTTL: week}, 0, 1},
-		"Annulled": {"Removing the TTL needs a patch.", jobgc.Retention{UnrecordedTTL: week}, 0, 1},
+		"Webhook":  {"A slow admission does not stop a creation.", slowly(0), slowly(12 * time.Second), ""},
+		"Both":     {"They share 60 seconds.", slowly(29 * time.Second), slowly(30 * time.Second), ""},
+		"TooLong":  {"They share 60 seconds.", slowly(31 * time.Second), slowly(30 * time.Second), "create ns/run-run-uid within 1m0s: context deadline exceeded"},
+		"SlowRead": {"An old answer is not believed.", slowly(61 * time.Second), slowly(0), "Request.Stored: context deadline exceeded"},
+		"DeafRead": {"Stored may ignore its context.", deaf, slowly(0), "create ns/run-run-uid: owner was read more than 1m0s ago: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, jobgc.Options{Retention: tc.keep})
-				s.step(t)
-				s.change(jobOfRun, finish(time.Now()))
-				s.store.sync(s.server)
-				time.Sleep(tc.late)
-				s.step(t)
-				assert.Equal(t, tc.patches == 0, s.stored.job.Released, tc.reason)
-				time.Sleep(time.Hour)
-				s.step(t)
-				s.store.sync(s.server)
-				s.step(t)
-				assert.Equal(t, tc.patches, s.patches, tc.reason)
+				s := newStage(t, jobgc.Options{})
+				g, err := jobgc.New(func(string) slowJobs { return slowJobs{s.client("ns"), tc.create} }, s.store, jobgc.Options{})
+				require.NoError(t, err)
+				req := s.request(s.stored)
+				req.Stored = func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+					return s.stored, nil, false, tc.read(ctx)
+				}
+				_, _, err = g.Step(t.Context(), req)
+				if tc.want == "" {
+					require.NoError(t, err, tc.reason)
+					return
+				}
+				require.ErrorContains(t, err, tc.want, tc.reason)
+				assert.Empty(t, s.jobs, tc.reason)
 			})
 		})
 	}
 }
 
-// A copy of the owner that is stale creates nothing.
-func TestStepCreatesForTheStoredOwnerOnly(t *testing.T) {
+// TestStep_TakesAJobOver with one patch, which keeps what others have.
+func TestStep_TakesAJobOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		stored func(*agentRun) *agentRun
-		want   int
+		edit   func(*batchv1.Job)
+		want   func(*batchv1.Job)
 	}{
-		"AsTheCopy": {"The normal case.", func(r *agentRun) *agentRun { return r }, 1},
-		"Annotated": {"A change of an annotation does not concern the Job.", func(r *agentRun) *agentRun {
-			r.Annotations, r.ResourceVersion = map[string]string{"a": "b"}, "9"
-			return r
-		}, 1},
-		"Gone":        {"An owner that is gone gets no Job.", func(*agentRun) *agentRun { return nil }, 0},
-		"Deleting":    {"An owner that is being deleted gets no Job.", func(r *agentRun) *agentRun { r.DeletionTimestamp = ptr.To(metav1.Now()); return r }, 0},
-		"Recreated":   {"The stored owner is another run of the same name.", func(r *agentRun) *agentRun { r.UID = "another"; return r }, 0},
-		"HasItsJob":   {"Another replica has recorded the Job.", func(r *agentRun) *agentRun { r.job = &jobgc.Ref{Name: jobOfRun, UID: "x"}; return r }, 0},
-		"HasFinished": {"Another replica has recorded the end of the run.", func(r *agentRun) *agentRun { r.done = true; return r }, 0},
+		"Plain": {"It gets the finalizer.", func(*batchv1.Job) {}, func(j *batchv1.Job) { j.Finalizers = []string{holder} }},
+		"TTL": {"Its TTL counts from the record.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60) }, func(j *batchv1.Job) {
+			j.Finalizers = []string{holder}
+			j.Annotations = map[string]string{"jobgc.controllerkit.dev/ttl-seconds-after-finished": "60"}
+		}},
+		"OfOthers": {"It keeps the marks of others.", func(j *batchv1.Job) {
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](0)
+			j.Finalizers = []string{"a.example.com/a"}
+			j.Annotations = map[string]string{"a": "b"}
+		}, func(j *batchv1.Job) {
+			j.Finalizers = []string{"a.example.com/a", holder}
+			j.Annotations = map[string]string{"a": "b", "jobgc.controllerkit.dev/ttl-seconds-after-finished": "0"}
+		}},
+		"Finished": {"It stays as it is.", func(j *batchv1.Job) {
+			finish(time.Unix(1, 0))(j)
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+		}, func(j *batchv1.Job) {
+			finish(time.Unix(1, 0))(j)
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, jobgc.Options{})
-			s.stored = tc.stored(s.stored)
-			ref, found, err := s.guard.Step(t.Context(), s.request(newAgentRun()))
-			require.NoError(t, err)
-			assert.Equal(t, []int{tc.want, 0, 0, 1}, s.requests(), tc.reason)
-			assert.Equal(t, tc.want == 0, found.State == jobgc.Pending && ref == nil && found.After > 0, tc.reason)
+			s := newStage(t, jobgc.Options{Finalizer: holder})
+			job := ownedJob()
+			job.Name = "nightly"
+			job.UID = "old"
+			want := job.DeepCopy()
+			tc.edit(job)
+			tc.want(want)
+			s.put(job)
+			s.store.sync(s.server)
+			s.edit = func(req *jobgc.Request) { req.Name = "nightly" }
+			s.step(t)
+			assert.Equal(t, types.UID("old"), s.stored.job.UID)
+			got := s.jobs["nightly"].DeepCopy()
+			assert.Equal(t, want.Annotations, got.Annotations, tc.reason)
+			assert.Equal(t, want.Finalizers, got.Finalizers, tc.reason)
+			assert.Equal(t, want.Spec, got.Spec, tc.reason)
+			assert.LessOrEqual(t, s.patches, 1)
+			assert.Zero(t, s.creates)
 		})
 	}
 }
 
-// The answer of a creation was lost, or the status was not written: the Job is
-// adopted, and a TTL that could delete it early is raised.
-func TestStepAdopts(t *testing.T) {
-	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Minute, UnrecordedTTL: week}})
-	job := ownedJob()
-	job.Name, job.Namespace, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "ns", "there", ptr.To[int32](0)
-	s.put(job)
-	s.step(t)
-	assert.Equal(t, types.UID("there"), s.stored.job.UID)
-	assert.Equal(t, int32(604800), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished, "0 leaves no time to read the result")
-
-	// The Job has finished in between: one write records both.
-	s = newStage(t, jobgc.Options{})
-	job.Spec.TTLSecondsAfterFinished = nil
-	finish(time.Now())(job)
-	s.put(job)
-	s.step(t)
-	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-
-	// The Job is being deleted: a new Job would run the work twice.
-	s = newStage(t, jobgc.Options{})
-	job.Status.Conditions, job.DeletionTimestamp = nil, ptr.To(metav1.Now())
-	s.put(job)
-	assert.Equal(t, jobgc.Deleting, s.step(t).State)
-	assert.Equal(t, types.UID("there"), s.stored.job.UID)
-
-	// The Job of another controller.
-	s = newStage(t, jobgc.Options{})
-	job.DeletionTimestamp, job.OwnerReferences = nil, []metav1.OwnerReference{ownerRef("another", "x")}
-	s.put(job)
+// TestStep_ClusterScopedOwner needs the namespace of its Job.
+func TestStep_ClusterScopedOwner(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.Namespace = ""
 	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.ErrorContains(t, err, "the name ns/run-run-uid belongs to the Job of AgentRun another")
+	require.EqualError(t, err, "jobgc: step: Request.Namespace is empty, and Request.Owner has no namespace; set the namespace of the Job")
+	s.edit = func(req *jobgc.Request) { req.Namespace = "ns" }
+	s.step(t)
+	assert.Equal(t, "ns", s.stored.job.Namespace)
+	s.store.sync(s.server)
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	s.edit = nil
+	assert.Equal(t, jobgc.Finished, s.step(t).State, "the Ref has the namespace now")
+	s.stored = newAgentRun()
+	s.edit = func(req *jobgc.Request) { req.Namespace = "other" }
+	_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, `Request.Namespace is "other", want the namespace of Request.Owner, "ns", or none`)
 }
 
-// What the builder takes does not count: it is called before the read.
-func TestStepCreates_AfterASlowBuilder(t *testing.T) {
+// TestStep_AfterARestartEndedRunsCostNothing: 1,000 runs have ended, half of
+// their Jobs are gone.
+func TestStep_AfterARestartEndedRunsCostNothing(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+	for i := range 1000 {
+		run := newAgentRun()
+		run.UID = types.UID(fmt.Sprint(i))
+		run.job = &jobgc.Ref{Namespace: "ns", Name: fmt.Sprint("run-", i), UID: run.UID + "-job", Outcome: jobgc.Succeeded}
+		run.done = true
+		if i%2 == 0 {
+			job := ownedJob()
+			job.Name = run.job.Name
+			job.UID = run.job.UID
+			job.OwnerReferences[0].UID = run.UID
+			job.Spec.TTLSecondsAfterFinished = ptr.To[int32](3600)
+			finish(time.Now())(job)
+			s.put(job)
+			s.store.sync(s.server)
+		}
+		ref, found, err := s.guard.Step(t.Context(), s.request(run))
+		require.NoError(t, err)
+		assert.Equal(t, run.job, ref, "nothing is written")
+		assert.Zero(t, found.After)
+	}
+	assert.Equal(t, make([]int, 5), s.requests())
+}
+
+// TestStep_AsksForNothingAfterTheEnd, with and without a cache.
+func TestStep_AsksForNothingAfterTheEnd(t *testing.T) {
+	ref := func(outcome jobgc.Outcome) *jobgc.Ref {
+		return &jobgc.Ref{Namespace: "ns", Name: jobOfRun, UID: "1", Outcome: outcome}
+	}
+	for _, isCached := range []bool{true, false} {
+		for want, run := range map[jobgc.State]*agentRun{
+			jobgc.Collected:  {job: ref(jobgc.Failed), done: true},
+			jobgc.Missing:    {job: ref("")},
+			jobgc.NotCreated: {done: true},
+		} {
+			s := newStage(t, jobgc.Options{})
+			if !isCached {
+				g, err := jobgc.New(s.client, nil, jobgc.Options{})
+				require.NoError(t, err)
+				s.guard = g
+			}
+			run.ObjectMeta = s.stored.ObjectMeta
+			s.stored = run
+			_, found, err := s.guard.Step(t.Context(), s.request(run))
+			require.NoError(t, err)
+			assert.Equal(t, want, found.State)
+			assert.Zero(t, found.After)
+		}
+	}
+}
+
+// TestGuard_RemembersALimitedNumber for ten seconds.
+func TestGuard_RemembersALimitedNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
-		s.edit = func(req *jobgc.Request) {
-			build := req.Job
-			req.Job = func() (*batchv1.Job, error) { time.Sleep(time.Hour); return build() }
-		}
-		s.step(t)
-		assert.Equal(t, 1, s.creates)
-	})
-}
-
-// The TTL of the built Job is what the caller wants, after the record.
-func TestStepKeepsTheTTLOfTheTemplate(t *testing.T) {
-	for _, asked := range []int32{0, 1, 600, 2592000} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}})
+		for i := range 5000 {
+			run := newAgentRun()
+			run.UID = types.UID(fmt.Sprint(i))
+			s.stored = run
 			s.edit = func(req *jobgc.Request) {
 				req.Job = func() (*batchv1.Job, error) {
 					job := ownedJob()
-					job.Name, job.Spec.TTLSecondsAfterFinished = jobOfRun, &asked
+					job.Name = ""
+					job.OwnerReferences[0].UID = run.UID
 					return job, nil
 				}
 			}
 			s.step(t)
-			assert.Equal(t, max(asked, 604800), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-			s.change(jobOfRun, finish(time.Now()))
-			s.store.sync(s.server)
-			s.step(t)
-			s.step(t)
-			assert.Equal(t, asked, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-			assert.Equal(t, asked == 2592000, s.patches == 0)
-		})
-	}
+		}
+		assert.Positive(t, s.guard.Remembered())
+		assert.LessOrEqual(t, s.guard.Remembered(), 4096)
+		time.Sleep(11 * time.Second)
+		s.stored = newAgentRun()
+		s.edit = nil
+		s.step(t)
+		assert.Equal(t, 1, s.guard.Remembered())
+	})
 }
 
-// What others wrote on a Job survives a release from a cache that does not hold
-// it, and the release is done once.
-func TestStepReleasesFromACacheThatStripsMetadata(t *testing.T) {
-	for name, notes := range map[string]map[string]string{"Annotations": {"other.example.com/a": "b"}, "None": nil} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t, jobgc.Options{Finalizer: hold, Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}})
-			s.step(t)
-			s.change(jobOfRun, func(job *batchv1.Job) {
-				finish(time.Now())(job)
-				job.Annotations, job.Finalizers = notes, append([]string{"other.example.com/keep"}, job.Finalizers...)
-			})
-			strip := func() {
-				s.store.sync(s.server)
-				job := s.jobs[jobOfRun].DeepCopy()
-				job.Annotations, job.Finalizers = nil, nil
-				s.store.items["ns/"+jobOfRun] = job
+// TestGuard_IsSafeForConcurrentUse of different owners.
+func TestGuard_IsSafeForConcurrentUse(t *testing.T) {
+	var mu sync.Mutex
+	s := newServer()
+	g, err := jobgc.New(func(string) fakeJobs {
+		locked := s.client("ns")
+		create := locked.create
+		locked.create = func(job *batchv1.Job) (*batchv1.Job, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return create(job)
+		}
+		return locked
+	}, &fakeStore{}, jobgc.Options{})
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	for i := range 50 {
+		running.Go(func() {
+			run := newAgentRun()
+			run.UID = types.UID(fmt.Sprint(i))
+			for range 3 {
+				ref, _, err := g.Step(t.Context(), jobgc.Request{
+					Owner: run, Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return run, nil, false, nil },
+					Job: func() (*batchv1.Job, error) {
+						job := ownedJob()
+						job.Name = ""
+						job.OwnerReferences[0].UID = run.UID
+						return job, nil
+					},
+				})
+				assert.NoError(t, err)
+				assert.NotEmpty(t, ref.UID)
 			}
-			for range 4 {
-				strip()
-				s.step(t)
-			}
-			job := s.jobs[jobOfRun]
-			assert.Equal(t, []string{"other.example.com/keep"}, job.Finalizers, "only the finalizer of this controller is removed")
-			assert.Equal(t, notes["other.example.com/a"], job.Annotations["other.example.com/a"])
-			assert.NotEmpty(t, job.Annotations["jobgc.controllerkit.dev/released"])
-			assert.Equal(t, []int{1, 1, 1, 2}, s.requests(), "one read of the Job, one patch")
-			assert.True(t, s.stored.job.Released, "the cache never shows it")
 		})
 	}
+	running.Wait()
+	assert.Len(t, s.jobs, 50)
+	assert.Equal(t, 50, s.creates)
+}
+
+// TestStep_NameTaken says whose Job has the name.
+func TestStep_NameTaken(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "x"
+	job.OwnerReferences = []metav1.OwnerReference{ownerRef("another", "y")}
+	s.put(job)
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	taken := new(jobgc.NameTakenError)
+	require.ErrorAs(t, err, &taken)
+	assert.Equal(t, "another", taken.Controller.Name)
+	assert.False(t, taken.Deleting)
+	require.EqualError(t, err, "jobgc: step: the name ns/run-run-uid belongs to the Job of AgentRun another")
 }

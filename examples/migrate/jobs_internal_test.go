@@ -78,10 +78,7 @@ func newGuard(t *testing.T, clients kubernetes.Interface) *jobgc.Guard {
 	})
 	jobs := factory.Batch().V1().Jobs()
 	informer := jobs.Informer()
-	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-		return jobs.Lister().Jobs(namespace).Get(name)
-	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedIn(jobs.Lister()), jobgc.Options{})
 	require.NoError(t, err)
 	factory.Start(ctx.Done())
 	require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))

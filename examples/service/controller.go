@@ -81,12 +81,9 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, 0, nil)
 	kube.NewCache(m, "reports", c.cached) // its age shows a watch that gets nothing
 	kube.NewCache(m, "jobs", c.ofJobs)
-	lister := batchlisters.NewJobLister(c.ofJobs.GetIndexer())
-	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-		return lister.Jobs(namespace).Get(name)
-	}
+	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
 	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
-	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, c.ofJobs, jobgc.Options{Retention: keep})
+	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, jobgc.Options{Retention: keep})
 	if err != nil {
 		return nil, err
 	}

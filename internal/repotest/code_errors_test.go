@@ -16,7 +16,7 @@ import (
 
 // TestErrors_NameTheirPackageAndCall: the prefix of an error is the package's
 // path below the module. The call that failed may follow, as its name with a
-// small first letter: "jobgc/hold: drop: ".
+// small first letter: "jobgc/expire: new: ".
 func TestErrors_NameTheirPackageAndCall(t *testing.T) {
 	packages := public(t)
 	prefixes := map[string]bool{}

@@ -106,8 +106,6 @@ func AgentsNames() EnvNames {
 //	Job TTL        600 s    30 s to 7 days; either outcome, from its record
 //	run retention  30 days  a minute or more; Warnings reports less than an hour
 //	log retention  7 days
-//
-// UnrecordedTTL is 7 days.
 func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Settings, error) {
 	if lookup == nil {
 		return Settings{}, errors.New("jobgc/settings: fromEnv: lookup is nil; pass os.LookupEnv")
@@ -119,7 +117,7 @@ func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) 
 	r := reader{lookup: lookup}
 	job := r.read(names.JobTTL, 10*time.Minute, 30*time.Second, 7*day)
 	s := Settings{
-		Jobs:   jobgc.Retention{SucceededTTL: job, FailedTTL: job, UnrecordedTTL: 7 * day},
+		Jobs:   jobgc.Retention{SucceededTTL: job, FailedTTL: job},
 		RunTTL: r.read(names.RunRetention, 30*day, time.Minute, longestTTL),
 		LogTTL: r.read(names.LogRetention, 7*day, 1, longestTTL),
 	}

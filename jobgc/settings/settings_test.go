@@ -37,27 +37,27 @@ func TestFromEnv(t *testing.T) {
 		names  settings.EnvNames
 		want   string
 	}{
-		"Unset":       {"The defaults.", nil, settings.JangarNames(), "succeeded=10m0s failed=10m0s unrecorded=168h0m0s runs=720h0m0s logs=168h0m0s"},
-		"Blank":       {"Helm renders an unset value as an empty string.", variables{jobTTL: "", runTTL: " "}, settings.JangarNames(), "succeeded=10m0s failed=10m0s unrecorded=168h0m0s runs=720h0m0s logs=168h0m0s"},
-		"Zero":        {"0 keeps, and is neither the default nor the shortest.", variables{jobTTL: "0", runTTL: "0", logTTL: "0"}, settings.JangarNames(), "succeeded=keep failed=keep unrecorded=168h0m0s runs=keep logs=keep"},
-		"Seconds":     {"As ever.", variables{jobTTL: "7200", runTTL: "604800", logTTL: "60"}, settings.JangarNames(), "succeeded=2h0m0s failed=2h0m0s unrecorded=168h0m0s runs=168h0m0s logs=1m0s"},
-		"GoDurations": {"10m is ten minutes, not ten seconds.", variables{jobTTL: "10m", runTTL: "720h"}, settings.JangarNames(), "succeeded=10m0s failed=10m0s unrecorded=168h0m0s runs=720h0m0s logs=168h0m0s"},
+		"Unset":       {"The defaults.", nil, settings.JangarNames(), "succeeded=10m0s failed=10m0s runs=720h0m0s logs=168h0m0s"},
+		"Blank":       {"Helm renders an unset value as an empty string.", variables{jobTTL: "", runTTL: " "}, settings.JangarNames(), "succeeded=10m0s failed=10m0s runs=720h0m0s logs=168h0m0s"},
+		"Zero":        {"0 keeps, and is neither the default nor the shortest.", variables{jobTTL: "0", runTTL: "0", logTTL: "0"}, settings.JangarNames(), "succeeded=keep failed=keep runs=keep logs=keep"},
+		"Seconds":     {"As ever.", variables{jobTTL: "7200", runTTL: "604800", logTTL: "60"}, settings.JangarNames(), "succeeded=2h0m0s failed=2h0m0s runs=168h0m0s logs=1m0s"},
+		"GoDurations": {"10m is ten minutes, not ten seconds.", variables{jobTTL: "10m", runTTL: "720h"}, settings.JangarNames(), "succeeded=10m0s failed=10m0s runs=720h0m0s logs=168h0m0s"},
 		"Bounds": {
 			"Valid values are used unchanged.",
 			variables{jobTTL: "30", runTTL: "60", logTTL: "9000h"},
 			settings.JangarNames(),
-			"succeeded=30s failed=30s unrecorded=168h0m0s runs=1m0s logs=9000h0m0s",
+			"succeeded=30s failed=30s runs=1m0s logs=9000h0m0s",
 		},
 		"AgentsNames": {
 			"The other generation, and only that.",
 			variables{jobTTL: "1h", "AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS": "2h", "AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS": "3h", "AGENTS_AGENT_RUNNER_LOG_RETENTION_SECONDS": "4h"},
-			settings.AgentsNames(), "succeeded=2h0m0s failed=2h0m0s unrecorded=168h0m0s runs=3h0m0s logs=4h0m0s",
+			settings.AgentsNames(), "succeeded=2h0m0s failed=2h0m0s runs=3h0m0s logs=4h0m0s",
 		},
 		"OneNameOfMany": {
 			"A field without a name keeps its default.",
 			variables{"TTL": "1h", jobTTL: "2h", runTTL: "3h"},
 			settings.EnvNames{JobTTL: "TTL"},
-			"succeeded=1h0m0s failed=1h0m0s unrecorded=168h0m0s runs=720h0m0s logs=168h0m0s",
+			"succeeded=1h0m0s failed=1h0m0s runs=720h0m0s logs=168h0m0s",
 		},
 	}
 	for name, tc := range cases {
@@ -99,7 +99,7 @@ func TestFromEnvRefusesWhatIsOutOfRange(t *testing.T) {
 			got, err := settings.FromEnv(variables{name: v}.lookup, settings.JangarNames())
 			require.ErrorContains(t, err, name+": \""+v+"\" is not accepted; want 0 to keep, or ")
 			require.ErrorContains(t, err, "30 days are 720h", "a 30 may be meant as days")
-			assert.Contains(t, shown(got), "succeeded=10m0s failed=10m0s unrecorded=168h0m0s runs=720h0m0s", "nothing is guessed")
+			assert.Contains(t, shown(got), "succeeded=10m0s failed=10m0s runs=720h0m0s", "nothing is guessed")
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestFromEnvHintsAtDays(t *testing.T) {
 //req:shows J1
 func TestLogValues(t *testing.T) {
 	got := settings.Settings{Jobs: jobgc.Retention{SucceededTTL: time.Minute}}.LogValues()
-	assert.Equal(t, []any{"succeeded", "1m0s", "failed", "keep", "unrecorded", "keep", "runs", "keep", "logs", "keep"}, got)
+	assert.Equal(t, []any{"succeeded", "1m0s", "failed", "keep", "runs", "keep", "logs", "keep"}, got)
 }
 
 // shown are Settings on one line.
@@ -128,8 +128,8 @@ func shown(r settings.Settings) string {
 
 func TestWarnings(t *testing.T) {
 	assert.Empty(t, settings.Settings{RunTTL: time.Hour}.Warnings(nil))
-	short := settings.Settings{Jobs: jobgc.Retention{UnrecordedTTL: time.Minute}, RunTTL: 5 * time.Minute}.Warnings(nil)
+	short := settings.Settings{Jobs: jobgc.Retention{FailedTTL: time.Minute}, RunTTL: 5 * time.Minute}.Warnings(nil)
 	require.Len(t, short, 2)
-	assert.Contains(t, short[0], "Retention.UnrecordedTTL 1m0s")
+	assert.Contains(t, short[0], "Retention.FailedTTL 1m0s")
 	assert.Contains(t, short[1], "30 days are 720h", "the number may have been meant as days")
 }

@@ -58,13 +58,13 @@ func TestAHealthyRunEndsWhileOthersHang(t *testing.T) {
 		}
 		g := newRig(t, objects...)
 		var err error
-		g.jobs, err = jobgc.NewUncached(func(namespace string) batchv1client.JobInterface {
+		g.jobs, err = jobgc.New(func(namespace string) batchv1client.JobInterface {
 			jobs := g.cluster.BatchV1().Jobs(namespace)
 			if namespace != "ns" {
 				return hanging{jobs}
 			}
 			return jobs
-		}, jobgc.Options{})
+		}, nil, jobgc.Options{})
 		require.NoError(t, err)
 
 		ctrl.SetLogger(logr.Discard())

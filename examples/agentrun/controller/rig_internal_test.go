@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	toolscache "k8s.io/client-go/tools/cache"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,7 +78,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 			},
 		}).Build()
 	jobgctest.GiveUIDs(g.cluster)
-	guard, err := jobgc.NewUncached(g.cluster.BatchV1().Jobs, jobgc.Options{DeleteCancelled: true})
+	guard, err := jobgc.New(g.cluster.BatchV1().Jobs, nil, jobgc.Options{})
 	require.NoError(t, err)
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)
@@ -175,18 +174,18 @@ func (g *rig) metrics(t *testing.T) string {
 // event.
 func guardOf(t *testing.T, cluster *fake.Clientset, job *batchv1.Job) *jobgc.Guard {
 	t.Helper()
-	cached := func(context.Context, string, string) (*batchv1.Job, error) { return job.DeepCopy(), nil }
-	guard, err := jobgc.New(cluster.BatchV1().Jobs, cached, deadWatch{}, jobgc.Options{DeleteCancelled: true})
+	guard, err := jobgc.New(cluster.BatchV1().Jobs, deadWatch{job}, jobgc.Options{})
 	require.NoError(t, err)
 	return guard
 }
 
-// deadWatch is an informer whose handlers have the first list, and get nothing
-// more.
-type deadWatch struct{}
+// deadWatch is a cache that has one Job, and gets nothing more.
+type deadWatch struct{ job *batchv1.Job }
 
-// AddEventHandler registers nothing.
-func (d deadWatch) AddEventHandler(toolscache.ResourceEventHandler) (deadWatch, error) { return d, nil }
+func (d deadWatch) Get(context.Context, string, string) (*batchv1.Job, error) {
+	return d.job.DeepCopy(), nil
+}
 
-// HasSynced is the method of a registration.
-func (deadWatch) HasSynced() bool { return true }
+func (d deadWatch) List(context.Context, string) ([]*batchv1.Job, error) {
+	return []*batchv1.Job{d.job.DeepCopy()}, nil
+}

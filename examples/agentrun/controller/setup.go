@@ -129,13 +129,13 @@ func newReconciler(
 	runs := measured.Runs()
 	runs.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
 
-	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job)) // +jobgc
+	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job))
 	if err != nil {
 		return nil, err
 	}
 	showAge(o.Metrics, "jobs", informer)
-	keep := jobgc.Options{Retention: o.Retention.Jobs, DeleteCancelled: true}                       // +jobgc
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, keep) // +jobgc
+	keep := jobgc.Options{Retention: o.Retention.Jobs}                                    // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), keep) // +jobgc
 	if err != nil {
 		return nil, err
 	}

@@ -31,17 +31,12 @@ type Reconciler struct {
 
 // Setup registers a Reconciler with mgr. The Guard reads Jobs from the
 // manager's cache, and live by a clientset.
-func Setup(ctx context.Context, mgr ctrl.Manager) error {
+func Setup(mgr ctrl.Manager) error {
 	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
 		return err
 	}
-	informer, err := mgr.GetCache().GetInformer(ctx, &batchv1.Job{})
-	if err != nil {
-		return err
-	}
-	cached := jobgc.CachedBy(mgr.GetCache())
-	guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobgc.Options{})
 	if err != nil {
 		return err
 	}
@@ -52,7 +47,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager) error {
 // Reconcile takes a Task as far as it can go now.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	task := new(v1.Task)
-	if err := r.Get(ctx, req.NamespacedName, task); err != nil || task.DeletionTimestamp != nil {
+	if err := r.Get(ctx, req.NamespacedName, task); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := task.DeepCopy()

@@ -44,7 +44,7 @@ func TestSetup_NeedsNoAnswerOfTheJobs(t *testing.T) {
 	}
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
 	require.NoError(t, err)
-	require.NoError(t, onejob.Setup(t.Context(), mgr))
+	require.NoError(t, onejob.Setup(mgr))
 }
 
 // TestReconcile_TakesATaskToItsEnd: every reconcile reads the Job live, because
@@ -56,7 +56,7 @@ func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
 	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).Build()
 	cluster := fake.NewClientset()
 	jobgctest.GiveUIDs(cluster)
-	guard, err := jobgc.NewUncached(cluster.BatchV1().Jobs, jobgc.Options{})
+	guard, err := jobgc.New(cluster.BatchV1().Jobs, nil, jobgc.Options{})
 	require.NoError(t, err)
 	r := &onejob.Reconciler{Client: c, Live: c, Jobs: guard}
 	step := func() string {

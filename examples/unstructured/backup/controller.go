@@ -64,13 +64,10 @@ func New(
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
 	kube.NewCache(m, "backups", ofBackups) // the alert ControllerCacheStale
 	kube.NewCache(m, "jobs", ofJobs)
-	lister := batchlisters.NewJobLister(ofJobs.GetIndexer())
-	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-		return lister.Jobs(namespace).Get(name)
-	}
+	cached := jobgc.CachedIn(batchlisters.NewJobLister(ofJobs.GetIndexer()))
 	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
 	var err error
-	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, ofJobs, keep)
+	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, keep)
 	if err != nil {
 		return nil, err
 	}

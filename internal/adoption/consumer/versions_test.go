@@ -23,7 +23,7 @@ type adopter struct {
 // everyPackage has the import paths of the packages.
 func everyPackage() (paths []string) {
 	for _, name := range []string{
-		"events", "events/eventstest", "events/redact", "jobgc", "jobgc/expire", "jobgc/hold", "jobgc/jobgctest",
+		"events", "events/eventstest", "events/redact", "jobgc", "jobgc/expire", "jobgc/jobgctest",
 		"metrics", "metrics/catalog", "metrics/kube", "metrics/manifest", "metrics/prom", "metrics/tracelog",
 		"rollout", "rollout/plan",
 		"status", "status/applyconfiguration", "status/rules", "status/statustest",

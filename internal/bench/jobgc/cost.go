@@ -49,18 +49,9 @@ func stored(n int) cache.Indexer {
 	return store
 }
 
-// still is an informer without events.
-type still struct{}
-
-// AddEventHandler registers nothing.
-func (still) AddEventHandler(cache.ResourceEventHandler) (still, error) { return still{}, nil }
-
-// HasSynced is the method of a registration.
-func (still) HasSynced() bool { return true }
-
 // looking looks at one of n Jobs after the other.
 func looking(ctx context.Context, n int) (func(times int) error, error) {
-	guard, err := jobgc.New(fake.NewClientset().BatchV1().Jobs, cachedBy(stored(n)), still{}, jobgc.Options{})
+	guard, err := jobgc.New(fake.NewClientset().BatchV1().Jobs, cachedBy(stored(n)), jobgc.Options{})
 	if err != nil {
 		return nil, err
 	}

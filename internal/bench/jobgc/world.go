@@ -40,7 +40,7 @@ func newWorld(ctx context.Context) (*world, error) {
 	watched := cachetesting.NewFakeControllerSource()
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	informer := cache.NewSharedIndexInformer(listWatch{watched}, &batchv1.Job{}, 0, indexers)
-	guard, err := jobgc.New(kube.BatchV1().Jobs, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})
+	guard, err := jobgc.New(kube.BatchV1().Jobs, cachedBy(informer.GetIndexer()), jobgc.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +65,7 @@ func newWorld(ctx context.Context) (*world, error) {
 
 // cachedBy reads Jobs from a store.
 func cachedBy(store cache.Indexer) jobgc.Cached {
-	lister := batchlisters.NewJobLister(store)
-	return func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-		return lister.Jobs(namespace).Get(name)
-	}
+	return jobgc.CachedIn(batchlisters.NewJobLister(store))
 }
 
 // look is the call for a run that waits for its Job.
@@ -92,14 +89,10 @@ type listWatch struct {
 // IsWatchListSemanticsUnSupported is asked by the reflector.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// retention is the annotation of Jobs that Step has created.
-const retention = "jobgc.controllerkit.dev/retention"
-
 // job is the i-th one, of a run that controls it, as Step creates it.
 func job(i int) *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: "run-" + strconv.Itoa(i),
-		Annotations: map[string]string{retention: "keep"},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "bench.example.com/v1", Kind: "Run", Name: "run-" + strconv.Itoa(i), UID: "owner",
 			Controller: new(true),

@@ -18,7 +18,6 @@ import (
 	_ "github.com/proompteng/controllerkit/events/redact"
 	_ "github.com/proompteng/controllerkit/jobgc"
 	_ "github.com/proompteng/controllerkit/jobgc/expire"
-	_ "github.com/proompteng/controllerkit/jobgc/hold"
 	_ "github.com/proompteng/controllerkit/jobgc/settings"
 	_ "github.com/proompteng/controllerkit/metrics"
 	_ "github.com/proompteng/controllerkit/metrics/kube"

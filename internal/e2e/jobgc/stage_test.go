@@ -109,11 +109,8 @@ func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	kube, err := kubernetes.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	c.informer = batchinformers.NewJobInformer(kube, s.Namespace, 0, cache.Indexers{})
-	lister := batchlisters.NewJobLister(c.informer.GetIndexer())
-	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
-		return lister.Jobs(namespace).Get(name)
-	}
-	c.guard, err = jobgc.New(kube.BatchV1().Jobs, cached, c.informer, opts)
+	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.informer.GetIndexer()))
+	c.guard, err = jobgc.New(kube.BatchV1().Jobs, cached, opts)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
@@ -129,7 +126,9 @@ func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 
 // step is one of the owner, which is stored as the request says.
 func (s *stage) step(ctx context.Context, g *guard, r jobgc.Request) (jobgc.Ref, jobgc.Observation, error) {
-	owner := &metav1.ObjectMeta{Namespace: r.Ref.Namespace, Name: s.owner.GetName(), UID: s.owner.GetUID()}
+	owner := &metav1.ObjectMeta{
+		Namespace: r.Ref.Namespace, Name: s.owner.GetName(), UID: s.owner.GetUID(), DeletionTimestamp: s.owner.GetDeletionTimestamp(),
+	}
 	r.Owner = owner
 	r.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, r.Ref, r.Done, nil }
 	if r.Job == nil {

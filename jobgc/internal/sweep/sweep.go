@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sweep is what the sweepers of packages hold and expire have in
-// common: they look again and again, and act on a few objects each time.
+// Package sweep is how the sweeper of package expire looks again and again, and
+// acts on a few objects each time.
 package sweep
 
 import (

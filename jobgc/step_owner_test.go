@@ -1,0 +1,138 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// TestStep_ReadsTheOwnerBeforeItChangesARunningJob: a late copy changes
+// nothing.
+func TestStep_ReadsTheOwnerBeforeItChangesARunningJob(t *testing.T) {
+	late := map[string]func(*stage){
+		"Generation": func(s *stage) { s.stored.Generation++ },
+		"Outcome":    func(s *stage) { s.stored.job.Outcome = jobgc.Succeeded },
+		"Done":       func(s *stage) { s.stored.done = !s.stored.done },
+		"Deleting":   func(s *stage) { s.stored.DeletionTimestamp = ptr.To(metav1.Now()) },
+		"Gone":       func(s *stage) { s.stored = nil },
+		"Recreated":  func(s *stage) { s.stored.UID = "another" },
+	}
+	for act, edit := range map[string]func(*jobgc.Request){
+		"Suspend": func(req *jobgc.Request) { req.Suspend = ptr.To(true) },
+		"Cancel":  func(req *jobgc.Request) { req.Cancel = true },
+		"Delete":  func(req *jobgc.Request) { req.Cancel, req.Done = true, true },
+	} {
+		for name, change := range late {
+			t.Run(act+"/"+name, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				s.step(t)
+				s.store.sync(s.server)
+				mine := *s.stored
+				mine.job = s.stored.job.DeepCopy()
+				mine.ObjectMeta = *s.stored.DeepCopy()
+				s.stored.done = act == "Delete"
+				change(s)
+				s.edit = edit
+				reads := s.reads
+				_, found, err := s.guard.Step(t.Context(), s.request(&mine))
+				require.NoError(t, err)
+				assert.Equal(t, jobgc.Pending, found.State)
+				assert.Equal(t, "OwnerChanged", found.Reason)
+				assert.Equal(t, time.Second, found.After)
+				assert.Equal(t, reads+1, s.reads)
+				assert.Equal(t, []int{1, 0, 0, 0, reads + 1}, s.requests())
+			})
+		}
+	}
+}
+
+// TestStep_ReleasesNothingForAnEndInMemory: the caller set Done before a write
+// that failed, or its CRD prunes the Outcome.
+func TestStep_ReleasesNothingForAnEndInMemory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		stored   bool
+		released int
+	}{
+		"Memory": {"The stored owner still waits.", false, 0},
+		"Pruned": {"The stored owner has ended.", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{Finalizer: holder})
+			s.step(t)
+			s.change(jobOfRun, finish(time.Now()))
+			s.store.sync(s.server)
+			s.stored.done = tc.stored
+			mine := *s.stored
+			mine.done = true
+			for range 2 {
+				_, _, err := s.guard.Step(t.Context(), s.request(&mine))
+				require.NoError(t, err)
+			}
+			assert.Equal(t, tc.released, s.patches, tc.reason)
+			assert.Equal(t, tc.released == 0, len(s.jobs[jobOfRun].Finalizers) == 1, tc.reason)
+		})
+	}
+}
+
+// TestStep_DeleteThatIsRefused: a 409 says only that the Job has changed.
+func TestStep_DeleteThatIsRefused(t *testing.T) {
+	conflict := apierrors.NewConflict(jobResource, jobOfRun, errors.New("the precondition differs"))
+	cancelled := func(t *testing.T) *stage {
+		t.Helper()
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.edit = func(req *jobgc.Request) { req.Cancel = true }
+		s.store.sync(s.server)
+		s.step(t)
+		require.True(t, s.stored.done)
+		s.store.sync(s.server)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*stage)
+		refuse error
+		state  jobgc.State
+		again  bool
+		says   string
+	}{
+		"Finished": {"It keeps its outcome.", func(s *stage) { s.change(jobOfRun, finish(time.Now())) }, nil, jobgc.Finished, true, ""},
+		"Changed":  {"The next call tries again.", func(s *stage) { s.change(jobOfRun, func(*batchv1.Job) {}) }, nil, jobgc.Cancelled, true, ""},
+		"Gone":     {"Nothing is left.", func(s *stage) { s.remove(jobOfRun) }, nil, jobgc.Cancelled, false, ""},
+		"Replaced": {"The other Job stays.", func(s *stage) { s.change(jobOfRun, func(j *batchv1.Job) { j.UID = "another" }) }, nil, jobgc.Cancelled, false, ""},
+		"Proxy":    {"No API server wrote it.", func(*stage) {}, apierrors.NewGenericServerResponse(409, "delete", jobResource, jobOfRun, "<html>", 0, true), "", false, "delete ns/run-run-uid: "},
+		"Forbidden": {
+			"The role lacks the verb.", func(*stage) {}, apierrors.NewForbidden(jobResource, jobOfRun, errors.New("no delete")),
+			"", false, "delete ns/run-run-uid, which needs the verb delete: ",
+		},
+		"Conflict": {"The Job is there.", func(*stage) {}, conflict, jobgc.Cancelled, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cancelled(t)
+			tc.change(s)
+			s.keep = tc.refuse
+			_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+			if tc.says != "" {
+				require.ErrorContains(t, err, "jobgc: step: "+tc.says, tc.reason)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.state, found.State, tc.reason)
+			assert.Equal(t, tc.again, found.After == time.Second, tc.reason)
+		})
+	}
+}
