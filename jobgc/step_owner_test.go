@@ -6,6 +6,7 @@ package jobgc_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -135,4 +136,46 @@ func TestStep_DeleteThatIsRefused(t *testing.T) {
 			assert.Equal(t, tc.again, found.After == time.Second, tc.reason)
 		})
 	}
+}
+
+// TestStep_AfterARestoredStore: the cache may be from before the restore.
+func TestStep_AfterARestoredStore(t *testing.T) {
+	t.Run("Running", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.change(jobOfRun, func(j *batchv1.Job) { j.DeletionTimestamp = ptr.To(metav1.Now()) })
+		s.store.sync(s.server)
+		s.change(jobOfRun, func(j *batchv1.Job) { j.DeletionTimestamp = nil })
+		found := s.step(t)
+		assert.Equal(t, jobgc.Active, found.State, "the cache says that it is being deleted")
+		assert.Equal(t, "LiveRead", found.Source)
+	})
+	t.Run("Held", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{Finalizer: holder})
+			s.step(t)
+			backup := s.change(jobOfRun, finish(time.Now())).DeepCopy()
+			s.store.sync(s.server)
+			s.step(t)
+			s.step(t)
+			require.Empty(t, s.jobs[jobOfRun].Finalizers, "released")
+			s.put(backup)
+			s.store.sync(s.server)
+			time.Sleep(11 * time.Second)
+			s.step(t)
+			assert.Empty(t, s.jobs[jobOfRun].Finalizers, "and again")
+		})
+	})
+}
+
+// TestStep_ReleasesWithoutBuildingTheJob: its Secret may be gone.
+func TestStep_ReleasesWithoutBuildingTheJob(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+	s.step(t)
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	s.edit = func(req *jobgc.Request) { req.Job = func() (*batchv1.Job, error) { return nil, errUnexpected } }
+	s.step(t)
+	s.step(t)
+	assert.NotNil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
 }
