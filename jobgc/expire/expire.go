@@ -14,8 +14,7 @@ import (
 	"github.com/go-logr/logr"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/proompteng/controllerkit/jobgc/internal/sweep"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Runs deletes runs of one namespace. A typed client of client-go satisfies it.
@@ -62,7 +61,9 @@ type Sweeper struct {
 	read   func(obj any) (run, bool) // false: obj is no run
 	server *ServerTime
 	opts   Options
-	turns  sweep.Turns
+
+	turn  int               // of the last sweep
+	tried map[types.UID]int // the turn in which a run was last tried
 
 	mu      sync.Mutex
 	follows bool      // the informer
@@ -139,7 +140,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 		return errNotMade()
 	}
 	log := logr.FromContextOrDiscard(ctx).WithName("expire")
-	sweep.Loop(ctx, func() (wait time.Duration) {
+	for {
 		deleted, err := s.Sweep(ctx, time.Now())
 		if deleted > 0 {
 			log.Info("Deleted runs whose retention is over", "deleted", deleted)
@@ -147,7 +148,10 @@ func (s *Sweeper) Start(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			log.Error(err, "Could not delete some runs; the next sweep tries again")
 		}
-		return s.opts.Interval
-	})
-	return nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.opts.Interval):
+		}
+	}
 }

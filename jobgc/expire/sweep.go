@@ -18,7 +18,6 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
-	"github.com/proompteng/controllerkit/jobgc/internal/sweep"
 )
 
 // Sweep deletes the runs that have expired by now and by the API server's time,
@@ -42,19 +41,55 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 	if !s.begin(now) {
 		return 0, nil
 	}
-	err = sweep.Each(ctx, &s.turns, s.overdue(now), s.opts.MaxPerSweep, func(r overdue) error {
+	var failed []error
+	more := 0
+	for _, r := range s.choose(s.overdue(now)) {
+		if ctx.Err() != nil {
+			failed = append(failed, ctx.Err())
+			break
+		}
 		err := s.remove(ctx, r.object)
 		if err == nil {
 			deleted++
-			return nil
+			continue
 		}
 		gone, err := notfound.Is(err, schema.GroupResource{}, r.object.GetName())
-		if gone || notfound.Changed(err, r.object.GetName()) {
-			return nil
+		switch {
+		case gone || notfound.Changed(err, r.object.GetName()):
+		case len(failed) == maxErrors:
+			more++
+		default:
+			failed = append(failed, fmt.Errorf("jobgc/expire: %s/%s: %w", r.object.GetNamespace(), r.object.GetName(), err))
 		}
-		return fmt.Errorf("jobgc/expire: %s/%s: %w", r.object.GetNamespace(), r.object.GetName(), err)
+	}
+	if more > 0 {
+		failed = append(failed, fmt.Errorf("and %d more", more))
+	}
+	return deleted, errors.Join(failed...)
+}
+
+// maxErrors is how many failures the error of a sweep has in full.
+const maxErrors = 5
+
+// choose returns at most Options.MaxPerSweep of the overdue runs: first those
+// that no sweep has tried, then those whose turn is the longest ago. Otherwise
+// runs that cannot be deleted would block the others forever. Equal runs keep
+// their order.
+func (s *Sweeper) choose(due []overdue) []overdue {
+	slices.SortStableFunc(due, func(a, b overdue) int {
+		return cmp.Compare(s.tried[a.object.GetUID()], s.tried[b.object.GetUID()])
 	})
-	return deleted, err
+	s.turn++
+	tried := map[types.UID]int{} // only of runs that are overdue
+	for i, r := range due {
+		uid := r.object.GetUID()
+		tried[uid] = s.tried[uid]
+		if i < s.opts.MaxPerSweep {
+			tried[uid] = s.turn
+		}
+	}
+	s.tried = tried
+	return due[:min(len(due), s.opts.MaxPerSweep)]
 }
 
 // overdue is a run that has expired.
@@ -63,9 +98,6 @@ type overdue struct {
 
 	by time.Duration
 }
-
-// GetUID makes it an object of a sweep.
-func (o overdue) GetUID() types.UID { return o.object.GetUID() }
 
 // overdue returns the runs that have expired, the most overdue first. It notes
 // when the next one is due. One that is deleted now counts: it may stay.
