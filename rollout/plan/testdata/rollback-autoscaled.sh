@@ -43,20 +43,20 @@ $(get "$1" '{range .status.conditions[*]}{.type} {.status} {.reason}: {.message}
   done
 }
 enough() { # workload, what it is, what the other one is, what its fields become, whether to grow
-  state=${2%%/*}
-  pods=${2#*/}
-  want=${pods%/*}
-  old=${3#*/}
   [ -n "$3" ] || return 0 # nothing is left to delete
   [ -n "$2" ] || return 1
-  if [ "${want:-1}" -gt "${old:-1}" ]; then
-    want=$old
-  elif [ "$5" = true ] && [ "${want:-1}" -lt "${old:-1}" ]; then
+  pods=${2#*/}
+  available=${pods#*/}
+  want=${pods%/*}
+  want=${want:-1}
+  old=${3#*/}
+  old=${old:-1}
+  if [ "$5" = true ] && [ "$want" -lt "$old" ]; then
     kube patch "$1" --type=merge -p '{"spec":{"replicas":'"$old"'}}'
     return 1
   fi
-  available=${pods#*/}
-  [ "$state" = "$4" ] && [ "${available:-0}" -ge "${want:-1}" ]
+  [ "$want" -le "$old" ] || want=$old
+  [ "${2%%/*}" = "$4" ] && [ "${available:-0}" -ge "$want" ]
 }
 
 cat >&2 <<'EOF'
