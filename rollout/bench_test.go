@@ -40,16 +40,3 @@ func BenchmarkConvertAndMarshal(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkUnstructured(b *testing.B) {
-	r, errs := rollout.Convert(agents(), rollout.Options{})
-	if errs != nil {
-		b.Fatal(errs)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := r.Unstructured(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -24,7 +24,7 @@
 //	err := client.Get(ctx, key, &r)
 //	phase, message := rollout.PhaseOf(&r, 0)
 //
-// From a dynamic client: runtime.DefaultUnstructuredConverter.FromUnstructured.
+// With a dynamic client, runtime.DefaultUnstructuredConverter converts.
 // Nothing here imports Argo Rollouts.
 //
 // Package plan switches a running workload without losing capacity: to apply

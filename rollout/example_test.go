@@ -99,13 +99,6 @@ func ExampleRollout_Counts() {
 	// of 7: 2 new, 6 old
 }
 
-func ExampleRollout_Unstructured() {
-	r, _ := rollout.Convert(web(), rollout.Options{})
-	u, err := r.Unstructured()
-	fmt.Println(u.GetKind(), u.GetName(), err)
-	// Output: Rollout web <nil>
-}
-
 func ExampleSetWeight() {
 	step, _ := json.Marshal(rollout.SetWeight(20))
 	fmt.Println(string(step))

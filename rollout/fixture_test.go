@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -88,9 +89,9 @@ func canary(tb testing.TB) *rollout.Rollout {
 // manifest is what a user would apply, as decoded.
 func manifest(tb testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
 	tb.Helper()
-	u, err := r.Unstructured()
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
 	require.NoError(tb, err)
-	return u
+	return &unstructured.Unstructured{Object: tree}
 }
 
 // patched is a manifest after a JSON merge patch, in which null removes a

@@ -98,7 +98,6 @@ func FuzzAnyStruct(f *testing.F) {
 		r, rnd := new(rollout.Rollout), rand.New(rand.NewSource(seed))
 		randomise(reflect.ValueOf(r).Elem(), rnd, 0)
 		r.Counts(weight)
-		_, _ = r.Unstructured()
 		assert.Equal(t, paths(r.Warnings()), paths(r.DeepCopy().Warnings()), "a copy is as good, and problems have an order")
 		rollout.PhaseOf(r, int64(weight))
 		for _, patch := range [][]byte{

@@ -4,14 +4,12 @@
 package rollout
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -162,26 +160,4 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(gv, &Rollout{}, &RolloutList{})
 	metav1.AddToGroupVersion(s, gv)
 	return nil
-}
-
-// Unstructured returns r as a dynamic client takes it, apiVersion and kind
-// filled in. It shares no memory with r. To send bytes, marshal r instead: that
-// is several times faster. It fails on nil and on what JSON cannot hold.
-func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
-	if r == nil {
-		return nil, errors.New("rollout: unstructured: the Rollout is nil")
-	}
-	named := *r
-	named.APIVersion = apiVersion
-	named.Kind = kind
-	data, err := json.Marshal(&named)
-	if err != nil {
-		return nil, fmt.Errorf("rollout: unstructured: %w", err)
-	}
-	u := new(unstructured.Unstructured)
-	err = u.UnmarshalJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("rollout: unstructured: %w", err)
-	}
-	return u, nil
 }

@@ -110,6 +110,6 @@ func canary() *unstructured.Unstructured {
 	r.UID = "u"
 	r.Generation = 1
 	r.Status = rollout.Status{ObservedGeneration: "1", StableRS: "a", CurrentPodHash: "a"}
-	u, _ := r.Unstructured()
-	return u
+	tree, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
+	return &unstructured.Unstructured{Object: tree}
 }

@@ -112,8 +112,9 @@ func live(tb testing.TB, change func(r *rollout.Rollout)) *unstructured.Unstruct
 	if change != nil {
 		change(r)
 	}
-	u, err := r.Unstructured()
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
 	require.NoError(tb, err)
+	u := &unstructured.Unstructured{Object: tree}
 	u.Object["status"] = map[string]any{
 		"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a",
 		"replicas": int64(5), "updatedReplicas": int64(5), "availableReplicas": int64(5), "conditions": completed(),
