@@ -124,6 +124,7 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 			return w.reduce(ctx, c, after, err)
 		}
 		if isUnanswered(err) {
+			last = w.client.memory.of(before.GetUID(), now)
 			last.isUnanswered = true
 			w.client.memory.set(before.GetUID(), last, now)
 		}

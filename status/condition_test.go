@@ -240,3 +240,18 @@ func TestPatch_UnchangedVerdictTakesTheNewGeneration(t *testing.T) {
 		})
 	}
 }
+
+// TestSetConditions_ReportsNoChangeOfAnEqualReconcile: the group states no
+// generation, and Commit fills it in.
+func TestSetConditions_ReportsNoChangeOfAnEqualReconcile(t *testing.T) {
+	stored := cond("Ready", "True", "Ok")
+	stored.ObservedGeneration = 3
+	stored.LastTransitionTime = *at(0)
+	conds := []metav1.Condition{stored}
+	w := status.Writer{Owned: []string{"Ready"}}
+	assert.False(t, w.SetConditions(&conds, noon.Add(time.Hour), cond("Ready", "True", "Ok")))
+	next := cond("Ready", "True", "Ok")
+	next.ObservedGeneration = 4
+	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), next))
+	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), cond("Ready", "True", "Slow")))
+}

@@ -58,11 +58,13 @@ func (c *change) setConditions(redact func(string) string) error {
 	name := c.names.Conditions
 	value, has := c.want[name]
 	_, isList := value.([]any)
+	_, isStored := c.stored[name]
 	switch {
-	case name == absent:
+	case name == absent, !has && !isStored:
 		return nil
 	case !has:
-		return c.clearConditions()
+		c.want[name] = []any{} // the schema may require the list
+		return nil
 	case reflect.DeepEqual(value, c.stored[name]):
 		return nil
 	case !isList:
@@ -109,23 +111,6 @@ func (c *change) setConditions(redact func(string) string) error {
 		c.want[name] = known
 	}
 	return nil
-}
-
-// clearConditions stores an empty list where the type or the stored status has
-// one, because the schema may require it.
-func (c *change) clearConditions() error {
-	name := c.names.Conditions
-	typed, err := throughType(c.base, map[string]any{name: []any{}})
-	_, isInType := typed[name]
-	_, isUntyped := c.base.(runtime.Unstructured)
-	_, isStored := c.stored[name]
-	if isStored || isInType && !isUntyped {
-		c.want[name] = []any{}
-	}
-	if !isStored && isInType && !isUntyped {
-		c.stored[name] = []any{} // a typed object does not show whether it is stored
-	}
-	return err
 }
 
 // conditionToStore returns what to store for item in place of stored, which is

@@ -15,13 +15,6 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-type requiredList struct {
-	status.Stamp `json:",inline"`
-
-	Phase      string             `json:"phase,omitempty"`
-	Conditions []metav1.Condition `json:"conditions"`
-}
-
 type optionalList struct {
 	status.Stamp `json:",inline"`
 
@@ -32,18 +25,6 @@ type optionalList struct {
 func TestCommit_KeepsAnEmptyListOfConditions(t *testing.T) {
 	ready := `{"conditions":[{"type":"Ready","status":"True","reason":"Ok","message":"","lastTransitionTime":"2025-06-01T12:00:00Z"}]}`
 	stored := func(s *server) any { return s.objects["a"]["status"].(map[string]any)["conditions"] }
-	t.Run("TheTypeHasIt", func(t *testing.T) {
-		s := newServer(t)
-		s.create("a")
-		s.requires = []string{"conditions"}
-		for range 2 {
-			before, after := get[kind[requiredList]](t, s, "a"), get[kind[requiredList]](t, s, "a")
-			_, err := via(client[kind[requiredList]]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
-			require.NoError(t, err)
-			assert.Equal(t, []any{}, stored(s))
-		}
-		assert.Equal(t, 1, s.sent())
-	})
 	t.Run("TheStoredStatusHasIt", func(t *testing.T) {
 		s := newServer(t)
 		s.create("a")

@@ -66,7 +66,9 @@ func (m *memory) set(uid types.UID, last lastWrite, now time.Time) {
 		m.young = map[types.UID]lastWrite{}
 		m.began = now
 	}
-	last.at = now
+	if last.at.IsZero() {
+		last.at = now
+	}
 	m.young[uid] = last
 }
 
