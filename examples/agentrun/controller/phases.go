@@ -28,7 +28,6 @@ const (
 	reasonJobFailed          = "JobFailed"
 	reasonCancelled          = "Cancelled"
 	reasonWorkflowJobMissing = "WorkflowJobMissing"
-	reasonStatusRefused      = "StatusRefused"
 )
 
 // conditionTypes are the conditions of an AgentRun. Only this controller writes
@@ -161,14 +160,6 @@ type failure struct{ reason, message string }
 func (f *failure) Error() string  { return f.message }
 func (f *failure) Reason() string { return f.reason }
 func (f *failure) Terminal() bool { return true }
-
-// refused is a status that the API server refuses. The user's spec is not at
-// fault.
-type refused struct{ error }
-
-func (r refused) Reason() string { return reasonStatusRefused }
-func (r refused) Terminal() bool { return false }
-func (r refused) Unwrap() error  { return r.error }
 
 // reasonOf returns the reason of an error, as package events records it.
 func reasonOf(err error) string {

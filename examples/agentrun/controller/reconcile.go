@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
@@ -101,6 +100,9 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	if err != nil || run.DeletionTimestamp != nil {
 		return 0, client.IgnoreNotFound(err) // the Job of a deleted run goes with it
 	}
+	if r.writer.IsStale(run) {
+		return conflictDelay, nil // the cache does not show the last write yet
+	}
 	before := run.DeepCopy()
 	secret := r.secrets.Begin(r.secretOf(run))
 	defer secret.Done()
@@ -168,8 +170,7 @@ func (r *Reconciler) follow(
 }
 
 // record writes the status of a run, if it changed. A stop of the controller
-// waits for the answer, so that an end that is recorded has its Event. A status
-// that the API server refuses is not the fault of the user's spec.
+// waits for the answer, so that an end that is recorded has its Event.
 func (r *Reconciler) record(
 	ctx context.Context, before, run *v1alpha1.AgentRun, found jobgc.Observation,
 ) (written bool, err error) {
@@ -179,9 +180,6 @@ func (r *Reconciler) record(
 	facts.StartedAt = found.StartedAt
 	facts.FinishedAt = found.FinishedAt
 	did, err := r.writer.Commit(ctx, before, run, facts) // +status
-	if apierrors.IsInvalid(err) {
-		err = refused{err}
-	}
 	return did == status.Written, err
 }
 
