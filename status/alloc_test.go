@@ -31,8 +31,8 @@ func TestCommit_Allocations(t *testing.T) {
 		limit, untyped float64
 	}{
 		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 140, 420},
-		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 2000, 2200},
-		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 2000, 2200},
+		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 1600, 2000},
+		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 1600, 2000},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

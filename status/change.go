@@ -139,7 +139,8 @@ func (c *change) patch(lost uint64) map[string]any {
 	}
 	_, hasTime := c.stored[c.names.UpdatedAt]
 	isDue := c.isBeat && hasTime
-	if !isDue && c.difference() == lost {
+	isKnown := lost != 0 && lost == c.hash(c.different())
+	if isKnown && !isDue {
 		c.keep(c.names.UpdatedAt)
 		return nil
 	}
@@ -166,10 +167,9 @@ func (c *change) different() []string {
 	return names
 }
 
-// difference identifies what want changes; 0 is nothing. A value where none is
-// stored counts by its name, because a schema prunes each value of a field.
-func (c *change) difference() uint64 {
-	names := c.different()
+// hash identifies what want has in different fields; 0 is none. A value where
+// none is stored counts by its name, because a schema prunes each value.
+func (c *change) hash(names []string) uint64 {
 	if len(names) == 0 {
 		return 0
 	}
@@ -241,24 +241,25 @@ func (c *change) adopt(after, stored Object, fields map[string]any) error {
 }
 
 // lose compares want with what the API server stores, which takes the place of
-// stored. It returns the paths of the fields that are lost. A default is not a
-// loss, also in an element of a list.
-func (c *change) lose(stored map[string]any) []string {
+// stored. It returns the paths of the fields that are lost, and a hash of what
+// to send no more. A default is not a loss, also in an element of a list.
+func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 	before := c.stored
 	c.stored = stored
 	c.dropPruned()
-	var lost []string
+	var sent []string
 	for _, name := range c.different() {
-		sent, isSent := c.want[name]
 		_, wasStored := before[name]
-		switch {
-		case !isSent && !wasStored:
-			c.want[name] = stored[name]
-		case !isSent, !covers(stored[name], sent):
+		value, isSent := c.want[name]
+		if isSent || wasStored {
+			sent = append(sent, name)
+		}
+		isLost := wasStored && !isSent || isSent && !covers(stored[name], value)
+		if isLost {
 			lost = append(lost, "status."+name)
 		}
 	}
-	return lost
+	return lost, c.hash(sent)
 }
 
 // dropPruned removes from want the fields of conditions that Commit may have

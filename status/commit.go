@@ -160,9 +160,9 @@ func (w Writer) written(c *change, after, reply Object, isWrite bool) (Result, e
 	if err != nil {
 		return result, err
 	}
-	lost := c.lose(stored)
+	lost, hash := c.lose(stored)
 	last := w.client.memory.of(reply.GetUID(), c.now)
-	next := lastWrite{version: max(last.version, versionOf(reply)), lost: c.difference()}
+	next := lastWrite{version: max(last.version, versionOf(reply)), lost: hash}
 	w.client.memory.set(reply.GetUID(), next, c.now)
 	if len(lost) == 0 || next.lost == last.lost {
 		return result, nil

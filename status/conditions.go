@@ -72,22 +72,33 @@ func (c *change) setConditions(redact func(string) string) error {
 	}
 	oldKeys, old := c.names.listOf(c.stored)
 	newKeys, next := c.names.listOf(c.want)
+	var changedKeys []string
+	changed := []any{}
 	for i, key := range newKeys {
 		item := next[key]
 		_, isStored := old[key]
 		if isStored && reflect.DeepEqual(item, old[key]) {
 			continue
 		}
-		stored, err := c.conditionToStore(item, old[key], redact)
-		if err != nil {
-			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
-		}
 		typ := typeOf(item)
 		if key != typ && !isStored {
 			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once%s",
 				name, i, typ, otherList)
 		}
-		next[key] = stored
+		stored, err := c.conditionToStore(item, old[key], redact)
+		if err != nil {
+			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
+		}
+		changedKeys = append(changedKeys, key)
+		changed = append(changed, stored)
+	}
+	typed, err := throughType(c.base, map[string]any{name: changed})
+	if err != nil {
+		return err
+	}
+	known, _ := typed[name].([]any)
+	for i, item := range known {
+		next[changedKeys[i]] = item
 	}
 	list := []any{}
 	for _, key := range oldKeys {
@@ -97,19 +108,12 @@ func (c *change) setConditions(redact func(string) string) error {
 		}
 	}
 	for _, key := range newKeys {
-		if old[key] == nil {
+		_, isStored := old[key]
+		if !isStored {
 			list = append(list, next[key])
 		}
 	}
-	typed, err := throughType(c.base, map[string]any{name: list})
-	if err != nil {
-		return err
-	}
 	c.want[name] = list
-	known, isKnown := typed[name]
-	if isKnown {
-		c.want[name] = known
-	}
 	return nil
 }
 
