@@ -63,7 +63,7 @@ func TestFirstOccurrence_CostsFewAllocations(t *testing.T) {
 		require.NoError(t, rec.Flush(t.Context()))
 		require.Equal(t, int64(n), rec.Stats().Written)
 	}) / n
-	assert.LessOrEqual(t, per, 20.0)
+	assert.LessOrEqual(t, per, 24.0)
 	t.Logf("%.2f allocations", per)
 }
 
@@ -89,7 +89,7 @@ func TestMemory_PerObject(t *testing.T) {
 	kept, _, _ := events.Kept(rec)
 	runtime.KeepAlive(all)
 	assert.Equal(t, n, kept)
-	assert.LessOrEqual(t, per, 1000.0, "bytes per object")
+	assert.LessOrEqual(t, per, 1200.0, "bytes per object")
 	t.Logf("%.0f bytes per object", per)
 }
 
@@ -118,7 +118,7 @@ func TestMaxObjects_StatesTheBytesOfAnOutage(t *testing.T) {
 			require.NoError(t, err)
 			for i := range tc.series {
 				for _, o := range all {
-					rec.AnnotatedEventf(o, nil, added, "Warning", fmt.Sprint("Reason", i), "", "%s", tc.note)
+					rec.Legacy().AnnotatedEventf(o, added, "Warning", fmt.Sprint("Reason", i), "%s", tc.note)
 				}
 			}
 			per := (heap() - before) / float64(tc.objects) / 1024

@@ -40,8 +40,8 @@ func TestAnnotatedEventf_RefusesOneOccurrence(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
 				rec, stop := start(t, s, events.Options{})
-				rec.AnnotatedEventf(object("a"), nil, tc.bad, "Warning", "Failed", "Run", "away")
-				rec.AnnotatedEventf(object("a"), nil, annotations(8, "x"), "Warning", "Failed", "Run", "away")
+				rec.Legacy().AnnotatedEventf(object("a"), tc.bad, "Warning", "Failed", "away")
+				rec.Legacy().AnnotatedEventf(object("a"), annotations(8, "x"), "Warning", "Failed", "away")
 				synctest.Wait()
 				require.Len(t, s.all(), 1, tc.reason)
 				assert.Equal(t, annotations(8, "x"), s.all()[0].Annotations, tc.reason)
@@ -62,7 +62,7 @@ func TestAnnotatedEventf_CutsValues(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
 		require.NoError(t, err)
-		rec.AnnotatedEventf(object("a"), nil, annotations(8, strings.Repeat("x y ", 1000)), "Warning", "Failed", "Run", "away")
+		rec.Legacy().AnnotatedEventf(object("a"), annotations(8, strings.Repeat("x y ", 1000)), "Warning", "Failed", "away")
 		require.NoError(t, rec.Flush(t.Context()))
 		require.Len(t, s.all(), 1)
 		assert.Equal(t, annotations(8, strings.Repeat("x y ", 256)), s.all()[0].Annotations)

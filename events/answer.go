@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,17 +30,11 @@ const (
 	groupDenied          // not granted by this API group
 	groupAbsent          // not served by this API group
 	namespaceFails       // or this write does
-	serverFails          // or the way to it
+	noAnswer             // in time, as behind a webhook that hangs
+	serverFails          // it answers that it cannot take any write
+	noConnection         // to the server
 	interrupted          // the caller ended before the answer
 )
-
-// An answer is what the book needs to know of one.
-type answer struct {
-	reply      reply
-	why        string        // for the log
-	silent     bool          // no answer came in time
-	retryAfter time.Duration // how long the server asks to be left alone
-}
 
 // read reads err, the answer to a create or to a patch that failed. It depends
 // on nothing else.
@@ -74,9 +67,9 @@ func read(err error, create bool) reply {
 // readSilence reads an error that holds no answer.
 func readSilence(err error) reply {
 	if timedOut(err) {
-		return namespaceFails // as behind a webhook that hangs
+		return noAnswer
 	}
-	return serverFails
+	return noConnection
 }
 
 func isAny(err error, predicates ...func(error) bool) bool {

@@ -45,10 +45,10 @@ func TestRead(t *testing.T) {
 		"401":           {"The token has expired.", answerOf(401, metav1.StatusReasonUnauthorized, nil), serverFails, serverFails},
 		"500":           {"As a webhook that fails.", answerOf(500, metav1.StatusReasonInternalError, nil), namespaceFails, namespaceFails},
 		"504":           {"As a webhook that hangs.", answerOf(504, metav1.StatusReasonTimeout, nil), namespaceFails, namespaceFails},
-		"Deadline":      {"As a webhook that hangs for longer.", fmt.Errorf("post: %w", context.DeadlineExceeded), namespaceFails, namespaceFails},
-		"URLTimeout":    {"As the client says it.", &url.Error{Op: "Post", Err: context.DeadlineExceeded}, namespaceFails, namespaceFails},
-		"NoConnection":  {"No namespace has one.", &url.Error{Op: "Post", Err: errors.New("connection refused")}, serverFails, serverFails},
-		"NilAPIStatus":  {"A typed nil has no code.", (*apierrors.StatusError)(nil), serverFails, serverFails},
+		"Deadline":      {"As a webhook that hangs for longer.", fmt.Errorf("post: %w", context.DeadlineExceeded), noAnswer, noAnswer},
+		"URLTimeout":    {"As the client says it.", &url.Error{Op: "Post", Err: context.DeadlineExceeded}, noAnswer, noAnswer},
+		"NoConnection":  {"No namespace has one.", &url.Error{Op: "Post", Err: errors.New("connection refused")}, noConnection, noConnection},
+		"NilAPIStatus":  {"A typed nil has no code.", (*apierrors.StatusError)(nil), noConnection, noConnection},
 		"UnknownReason": {"It may get better.", answerOf(409, metav1.StatusReasonConflict, nil), namespaceFails, namespaceFails},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestClientGoScenarios(t *testing.T) {
 			"all are created", nil, repeat(30, 0, func(rec *events.Recorder, i int) { failWith(rec, fmt.Sprint("run-", i), "x") }), 30, nil, "x",
 		},
 		"SimilarEventsAggregate": {
-			"ten Events, then one with the prefix (combined from similar events)", nil, repeat(20, time.Millisecond, similar), 2, map[string]int32{"a": 20}, "attempt 19",
+			"ten Events, then one with the prefix (combined from similar events)", nil, repeat(20, time.Millisecond, similar), 4, map[string]int32{"a": 20}, "attempt 19",
 		},
 		"SimilarEventsSpacedOut": {
 			"each is created", nil, repeat(5, 15*time.Minute, similar), 5, map[string]int32{"a": 5}, "attempt 4",
@@ -60,7 +60,7 @@ func TestClientGoScenarios(t *testing.T) {
 			}, 2, map[string]int32{"a": 2}, "x",
 		},
 		"AnEventThatExpired": {
-			"a create after the patch was answered with 404", expiredAtPatch, repeat(3, time.Minute, same), 2, nil, "x",
+			"a create after the patch was answered with 404", expiredAtPatch, repeat(3, time.Minute, same), 3, nil, "x",
 		},
 		"NoNamespace": {
 			"the Event is in the namespace default", nil, func(rec *events.Recorder) {

@@ -48,29 +48,6 @@ func TestDenial_ForAMomentLosesNothing(t *testing.T) {
 	})
 }
 
-// An API server that is killed again as soon as it has started denies the
-// second attempt too.
-func TestDenial_AfterEachOfTwoStartsLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &server{refuse: func(context.Context, request) error {
-			since := time.Since(began)
-			if since < 5*time.Second || since > 14*time.Second && since < 25*time.Second {
-				return notGranted()
-			}
-			return nil
-		}}
-		rec, stop := start(t, s, events.Options{})
-		for _, o := range objects(50) {
-			rec.Failure(o, errAway)
-		}
-		time.Sleep(2 * time.Minute)
-		assert.Len(t, s.all(), 50)
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
-}
-
 // The same in the middle of a series: the count is kept.
 func TestCount_ThatIsDeniedForAMomentIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -105,20 +82,18 @@ func TestOneNamespace_ThatIsDeniedHoldsUpNoOther(t *testing.T) {
 			return nil
 		}}
 		rec, stop := start(t, s, events.Options{})
-		began := time.Now()
 		rec.Failure(object("denied"), errAway)
 		synctest.Wait()
 		rec.Failure(object("granted"), errAway)
-		synctest.Wait()
+		time.Sleep(time.Second)
 		require.Len(t, s.all(), 1)
-		assert.Zero(t, time.Since(began))
 		for range 600 {
 			rec.Failure(object("denied"), errAway)
 			time.Sleep(time.Second)
 		}
-		assert.LessOrEqual(t, len(s.asked()), 2*(8+6)+1, "eight attempts, then one a pause, each by both groups")
-		assert.Equal(t, map[string]int64{events.LostForbidden: 601}, rec.Stats().Lost)
+		assert.LessOrEqual(t, len(s.asked()), 2*7+1, "seven attempts in ten minutes, each by both groups")
 		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostForbidden: 601}, rec.Stats().Lost)
 		assertAccounts(t, rec)
 	})
 }
@@ -153,56 +128,11 @@ func TestStop_WhileDenied(t *testing.T) {
 		rec, stop := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		began := time.Now()
-		requireLost(t, stop(), map[string]int64{events.LostForbidden: 1})
+		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
 		assert.Less(t, time.Since(began), 21*time.Second)
 		assertAccounts(t, rec)
 	})
-}
-
-// If events.k8s.io denies a write for a moment and core/v1 grants it, the
-// recorder does not use core/v1 for ten minutes.
-func TestMomentaryDenial_IsAShortDetour(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		denied func(since time.Duration) bool
-		asked  int // requests to the new group, of one object each 5 s for an hour
-		lines  int
-	}{
-		"Moment": {"The new group is back after 15 seconds.", func(since time.Duration) bool {
-			return since < time.Second
-		}, 12*60 - 2, 1},
-		"TwoMoments": {"After it was back, the next denial is as short.", func(since time.Duration) bool {
-			return since%(30*time.Minute) < time.Second
-		}, 12*60 - 4, 1},
-		"Forever": {"It is asked after 15 seconds, then every ten minutes, and the log says why once an hour.", func(time.Duration) bool {
-			return true
-		}, 2 + 5, 1},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				s := &server{refuse: func(_ context.Context, w request) error {
-					if w.group != "" && tc.denied(time.Since(began)) {
-						return notGranted()
-					}
-					return nil
-				}}
-				rec, err := events.New(s.sink(), controller, events.Options{})
-				require.NoError(t, err)
-				var log lines
-				stop := runLogged(t, rec, &log)
-				for _, o := range objects(12 * 60) {
-					rec.Failure(o, errAway)
-					time.Sleep(5 * time.Second)
-				}
-				require.NoError(t, stop())
-				assert.Equal(t, tc.asked, s.count(func(w request) bool { return w.group != "" }), tc.reason)
-				assert.Len(t, log, tc.lines)
-				assert.Len(t, s.all(), 12*60)
-			})
-		})
-	}
 }
 
 // TestGroups_AbsentForAMomentLoseNothing: a proxy answers so while its API

@@ -4,82 +4,72 @@
 // Package events records Kubernetes Events for reconcile failures, rate-limited
 // per object and in total.
 //
-// A [Recorder] writes the first occurrence of a failure immediately and counts
-// its repeats in a series. Each object has a token bucket, and all requests
-// share another. The Recorder bounds its memory, retries writes that fail, and
-// counts the Events it lost, by cause. A namespace whose writes fail does not
-// delay the others.
-//
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: mgr.GetScheme()})
 //	err = rec.RunWith(ctx, mgr.Start) // writes events until the manager has returned
 //
 //	r.Events.Failure(run, err) // at the end of each reconcile; a nil error records the recovery
 //
-// A Recorder is a k8s.io/client-go/tools/events EventRecorder.
-// [Recorder.Legacy] returns it as one of tools/record.
+// A [Recorder] is a k8s.io/client-go/tools/events EventRecorder.
+// [Recorder.Legacy] returns it as one of tools/record. One Recorder is enough
+// for a process: [Recorder.For] returns it under the name of another
+// controller.
 //
 // # Rules
 //
+// Each object has two token buckets. Each request takes a token of the first:
+// WritesPerMinute. Each new Event takes a token of the second as well: ten, and
+// then one in five minutes. The first Event of a reason takes none of the
+// second, for at most eight reasons of an object. All requests share a third
+// bucket: TotalWritesPerSecond.
+//
+// Occurrences of one type, reason, action, related object and field path are a
+// series. A repeat is counted, and the count is written when the pause of the
+// series ends. The pause doubles with each write, up to ten minutes. A text
+// that differs from the last written one is a new Event if the second bucket
+// has a token. Otherwise it waits, and a later text replaces it. A recovery and
+// the next failure are texts like any other. A recovery is written after its
+// failure. One that waits when the object fails again is not written.
+//
+// First Events go ahead of changed texts and counts, of the same object and of
+// others. Each tenth turn is for the others.
+//
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.
-// Notes are redacted, then cut to 1024 bytes. Only values of 8 bytes or more
-// that redact.SecretValues keeps are masked for certain. Objects are
-// distinguished by uid, namespace and name, or without a uid by group, kind,
-// namespace and name. [Recorder.Stats] counts the result of every occurrence.
-// [Recorder.HasPending] tells whether an object still waits for an Event.
-//
-// One Recorder is enough for a process: [Recorder.For] returns it under the
-// name of another controller.
-//
-// # Order
-//
-// First Warnings and recoveries are written before first Normals, and all of
-// these before updates of series. After each write the Recorder pauses the
-// series, first for 60s/WritesPerMinute and then twice as long each time, up to
-// ten minutes. When the pause ends, the Recorder writes the last note if it has
-// changed since the last write, otherwise the count. So no Event is stale for
-// longer than a pause, and a text that is different each time makes no flood.
-//
-// A pause ends early after a change of metadata.generation, because the user
-// who edited the object waits for the result, and for another text of a
-// terminal error. At most three pauses in a row do, except for a text that came
-// twice after a change of the generation. An object has at most 8 series.
-//
-// When an object fails or recovers, its pauses begin again. A failure that
-// still waits is written before Recovered, and Recovered before the next
-// failure.
+// Notes are redacted in the call that records them, then cut to 1024 bytes.
 //
 // # When writes fail
 //
-// A Recorder makes at most 8 requests at a time, and 2 in one namespace. It
-// cancels a request after about a second. A namespace becomes suspect when a
-// write in it fails or takes that long, until one succeeds quickly. A suspect
-// namespace has one request at a time, which may take 10 seconds. All suspect
-// namespaces together have 4, and half of TotalWritesPerSecond. The Recorder
-// pauses all writes only for what concerns the whole server: no connection, and
-// the answers 401, 429, 502 and 503. This pause grows only if another namespace
-// fails too. While all requests fail, pauses double up to 30 seconds. Where
-// some succeed, they are as long as the share of failures demands: a server
-// that fails four of five requests gets one a second.
+// A Recorder makes at most 8 requests at a time, 2 in one namespace, for five
+// seconds each. A request that failed is made again after a pause that doubles
+// up to 30 seconds, after a 403 from 15 seconds up to ten minutes. A namespace
+// whose requests fail has one request at a time, and all of these have half of
+// the workers. Where no connection, 401, 429, 502 or 503 answers, all requests
+// pause. Nothing is given up: an Event is lost when its room is needed or when
+// RunWith ends. Events of a namespace that is gone, and Events that the API
+// server finds invalid, are lost. [Recorder.Stats] counts losses by cause, and
+// the log has a line a minute for each.
 //
-// During an outage no Event is given up. One is given up if it failed for five
-// minutes while most writes in other namespaces succeeded, at most one in five
-// minutes in a namespace that fails. A write that is denied, or that no group
-// serves, is tried again every 15 seconds for 45 seconds, because an API server
-// that starts knows no roles for a moment; in a Flush or a stop once. An
-// invalid one is tried once. A namespace that is absent or terminating is not
-// asked again for 30 seconds.
+// # What to expect
 //
-// After a 429 or 5xx with Retry-After, client-go sleeps and makes the request
-// again by itself. The Recorder stops it, so that the caps count each request.
+//   - A namespace that hangs delays others once, by a request of five seconds
+//     for each two of its objects.
+//   - A text that never repeats makes 22 Events in the first hour of an object,
+//     and 12 in each later one.
+//   - Repeats that wait when an object recovers are reported by the next Event.
+//   - An update that the API server stored without an answer may be counted
+//     twice.
+//   - A redactor that hangs, hangs the reconcile that records.
+//   - client-go makes a request again by itself after a 429 or a 5xx with
+//     Retry-After. The buckets do not count these.
 //
 // # RBAC
 //
 // The Recorder needs create and patch, not get, list or watch. The core group
-// is the fallback. Grant both verbs in each namespace whose objects have
-// Events. Events of cluster-scoped objects are in Options.Namespace, which is
-// "default" or "kube-system".
+// is the fallback where events.k8s.io is not served, or in a namespace where it
+// is not granted. Grant both verbs in each namespace whose objects have Events.
+// Events of cluster-scoped objects are in Options.Namespace, which is "default"
+// or "kube-system".
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]
@@ -90,8 +80,7 @@
 //
 // kubectl events sorts by the last occurrence. kubectl describe shows the
 // Events of events.k8s.io in the order of their creation, then core/v1 Events
-// by their last occurrence. Each recovery is a new Event, and the last row that
-// this package writes about an object that has recovered.
+// by their last occurrence.
 //
 // # When not to use it
 //

@@ -4,35 +4,56 @@
 package events
 
 import (
+	"hash/maphash"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"k8s.io/client-go/util/workqueue"
 )
 
-const (
-	maxReasons   = 8                // series that are remembered for an object
-	longestQuiet = 10 * time.Minute // between two updates of a series
-	// retryTimeout is how long the write of an Event is retried at least,
-	// counted from its first attempt. See isHopeless.
-	retryTimeout = 5 * time.Minute
-)
-
-// An engine is what all Recorders of a process share: a book under a lock, and
-// what calls it.
+// An engine is what all Recorders of a process share. Its queue has the objects
+// about which something may be written.
 type engine struct {
 	sink       *Sink
 	controller string // the argument of New, for log lines
 	o          Options
-	start      time.Time // what instants count from; its monotonic clock never steps back
+	seed       maphash.Seed
+	total      *rate.Limiter // of all requests
 
-	mu        sync.Mutex
-	changed   sync.Cond // there may be work, or what a worker waits for
-	book      *book
-	running   bool
+	mu      sync.Mutex
+	changed sync.Cond // what Flush or RunWith waits for may have come
+
+	objects     map[key]*object
+	namespaces  map[string]*namespace
+	idle        []*object // which may make room for others
+	seriesCount int
+	server      health
+	busy        int           // requests under way
+	answered    chan struct{} // closed at the next answer
+	trials      int           // requests in namespaces that fail
+	held        []*namespace  // which wait for one of them to end
+	coreUntil   time.Time     // events.k8s.io is not served
+	lastNumber  int64         // in the name of an Event
+
+	queue     workqueue.TypedDelayingInterface[*object] // nil while no worker runs
+	isStarted bool                                      // by RunWith
+	isClosed  bool                                      // RunWith has ended
+	late      string                                    // why an Event was not written before that
+	flushing  int                                       // how many callers wait for what is pending
+
+	stats     Stats // Lost is in losses
+	losses    losses
+	lost      int64  // of all causes
+	told      counts // what OnResult knows
+	isMute    atomic.Bool
 	unstarted unstarted
-	told      Stats // what OnResult knows of the counts
-
-	hookFailed atomic.Bool // OnResult has panicked
+	trouble   string    // a request that failed, until it is logged
+	troubled  time.Time // when that was
+	routed    time.Time // when the log last said that Events go to core/v1
 }
 
 func newEngine(sink *Sink, controller string, o Options) *engine {
@@ -40,69 +61,55 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 		sink:       sink,
 		controller: controller,
 		o:          o,
-		start:      time.Now(),
-		book: newBook(bounds{
-			objects:   o.MaxObjects,
-			series:    maxReasons,
-			perObject: perMinute(o.WritesPerMinute),
-			total:     perSecond(o.TotalWritesPerSecond, 5),
-			pace:      perSecond(o.TotalWritesPerSecond/2, 1),
-			pause:     min(time.Minute/time.Duration(o.WritesPerMinute), longestQuiet),
-			longest:   longestQuiet,
-			retry:     retryTimeout,
-			namespace: o.Namespace,
-			groups:    sink.groups(),
-		}),
+		seed:       maphash.MakeSeed(),
+		total:      perSecond(o.TotalWritesPerSecond),
+		objects:    make(map[key]*object),
+		namespaces: make(map[string]*namespace),
+		answered:   make(chan struct{}),
+		losses:     make(losses),
+		late:       tooSlow,
 	}
 	e.changed.L = &e.mu
 	return e
 }
 
-func (e *engine) now() instant { return instant(time.Since(e.start)) + 1 }
+// counts are what OnResult is called about.
+type counts struct{ recorded, written, pending, lost int64 }
 
 // locked calls f under mu, and then OnResult without it: a hook may call the
 // Recorder. f calls none of the caller's code.
 func (e *engine) locked(f func()) {
-	was, is, due := e.underLock(f)
-	if due {
+	was, is, isLate := e.underLock(f)
+	if isLate {
 		e.logUnstarted()
 	}
 	if e.o.OnResult == nil {
 		return
 	}
-	emitted := is.Written - was.Written
-	aggregated := is.Coalesced + is.Suppressed - was.Coalesced - was.Suppressed
+	emitted := is.written - was.written
+	dropped := is.lost - was.lost
+	pending := is.pending - was.pending
 	e.tell(ResultEmitted, emitted)
-	e.tell(ResultAggregated, aggregated)
-	e.tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
+	e.tell(ResultDropped, dropped)
+	e.tell(ResultAggregated, is.recorded-was.recorded-emitted-dropped-pending)
 }
 
 // underLock calls f under mu. It returns the counts that OnResult knows, the
 // counts of now, and whether to log that no caller has started the engine.
-func (e *engine) underLock(f func()) (was, is Stats, due bool) {
+func (e *engine) underLock(f func()) (was, is counts, isLate bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
-	if e.book.isChanged {
-		e.book.isChanged = false
-		e.notify()
-	}
 	was = e.told
-	is = e.book.stats
+	is = counts{e.stats.Recorded, e.stats.Written, e.stats.Pending, e.lost}
 	e.told = is
+	if e.flushing > 0 || is.lost != was.lost || e.trouble != "" {
+		e.changed.Broadcast()
+	}
 	if !e.unstarted.begun {
-		due = e.unstarted.due(e.now(), is.Pending, len(e.book.losses) > 0)
+		isLate = e.unstarted.isLate(time.Now(), is)
 	}
-	return was, is, due
-}
-
-// notify wakes a worker. mu must be held.
-func (e *engine) notify() {
-	if e.book.flushing > 0 {
-		e.changed.Broadcast() // some only wait for the end
-	} else {
-		e.changed.Signal()
-	}
+	return was, is, isLate
 }
 
 // tell calls OnResult. Its first panic is logged.
@@ -110,40 +117,43 @@ func (e *engine) tell(result string, n int64) {
 	if n <= 0 {
 		return
 	}
-	err := e.hook(result, n)
-	if err == nil || e.hookFailed.Swap(true) {
-		return
+	var err error
+	func() {
+		defer catch(e.o.OnResult, &err)
+		e.o.OnResult(result, n)
+	}()
+	if err != nil && !e.isMute.Swap(true) {
+		e.logHook(err)
 	}
-	e.logHook(err)
 }
 
-func (e *engine) hook(result string, n int64) (err error) {
-	defer catch(e.o.OnResult, &err)
-	e.o.OnResult(result, n)
-	return nil
+// perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that
+// refills n a minute lets 2n-1 through in its first minute; one of (n+2)/2 that
+// refills n+1-(n+2)/2 lets n through in every one.
+func perMinute(n int) *rate.Limiter {
+	burst := (n + 2) / 2
+	refill := time.Duration(n + 1 - burst)
+	// rate counts in float64. A token that comes a microsecond late keeps the
+	// bound where the sum is rounded.
+	interval := (time.Minute+refill-1)/refill + time.Microsecond
+	return rate.NewLimiter(rate.Every(interval), burst)
 }
 
-// Start may be called so late after the first event.
-const startTime = time.Minute
-
-// unstarted detects a Recorder that is never started. Its events stay in
-// memory, and no other line of the log would say that.
-type unstarted struct {
-	begun  bool    // by Start or Flush
-	since  instant // the first pending event; 0 while there is none
-	logged bool
+// perSecond lets n through each second, after a burst of five seconds' worth.
+func perSecond(n float64) *rate.Limiter {
+	burst := max(min(5*n, 1e6), 1)
+	// A nanosecond more: perMinute gives the reason. 95 years at most.
+	interval := min(max(math.Ceil(1e9/n)+1, 1), 3e18)
+	return rate.NewLimiter(rate.Every(time.Duration(interval)), int(burst))
 }
 
-// due reports once, before begun, that the log must say it: a minute after the
-// first pending event, or at the first loss.
-func (u *unstarted) due(now instant, pending int64, lost bool) bool {
-	if u.logged {
-		return false
+// tokenAt returns the earliest time from now on at which l holds a token.
+func tokenAt(l *rate.Limiter, now time.Time) time.Time {
+	missing := 1 - l.TokensAt(now)
+	if missing <= 0 {
+		return now
 	}
-	if u.since == 0 && pending > 0 {
-		u.since = now
-	}
-	late := u.since > 0 && now.since(u.since) >= startTime
-	u.logged = late || lost
-	return u.logged
+	wait := time.Duration(missing / float64(l.Limit()) * float64(time.Second))
+	// The quotient may be rounded down: a microsecond later the token is there.
+	return now.Add(wait + time.Microsecond)
 }

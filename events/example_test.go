@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/events"
@@ -115,24 +113,6 @@ func ExampleRecorder_RunWith_oneShot() {
 	// Warning InternalError run-1: run-1 has no agent
 }
 
-// Start blocks until its context ends, and then writes the pending events. Run
-// it in a goroutine, and wait for it before the process ends.
-func ExampleRecorder_Start() {
-	s := newServer()
-	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- rec.Start(ctx) }()
-
-	rec.Eventf(object("run-1"), nil, "Normal", "Started", "Run", "started with %d steps", 3)
-	cancel()
-	fmt.Println(<-ended)
-	s.print()
-	// Output:
-	// <nil>
-	// Normal Started run-1: started with 3 steps
-}
-
 func ExampleRecorder_Failure() {
 	s := newServer()
 	rec, _ := events.New(s.sink(), controller, events.Options{})
@@ -167,15 +147,6 @@ func ExampleRecorder_Eventf() {
 	// Output: Normal JobCreated run-1: created job job-1
 }
 
-func ExampleRecorder_AnnotatedEventf() {
-	s := newServer()
-	rec, _ := events.New(s.sink(), controller, events.Options{})
-	rec.AnnotatedEventf(object("run-1"), nil, map[string]string{"trace": "4bf92f35"}, "Normal", "Started", "Run", "started")
-	_ = rec.Flush(context.Background())
-	fmt.Println(s.all()[0].Annotations)
-	// Output: map[trace:4bf92f35]
-}
-
 func ExampleRecorder_Legacy() {
 	s := newServer()
 	rec, _ := events.New(s.sink(), controller, events.Options{})
@@ -189,21 +160,11 @@ func ExampleRecorder_Legacy() {
 func ExampleRecorder_Flush() {
 	s := newServer()
 	rec, _ := events.New(s.sink(), controller, events.Options{})
-	rec.Eventf(object("run-1"), nil, "Normal", "Done", "Run", "a program that ends needs no Start")
+	rec.Eventf(object("run-1"), nil, "Normal", "Done", "Run", "a program that ends needs no RunWith")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	fmt.Println(rec.Flush(ctx), len(s.all()))
 	// Output: <nil> 1
-}
-
-func ExampleRecorder_Forget() {
-	rec, _ := events.New(newServer().sink(), controller, events.Options{})
-	rec.Failure(object("run-1"), errors.New("x"))
-	_ = rec.Flush(context.Background())
-	rec.Forget(object("run-1")) // it was deleted
-	rec.Failure(object("run-1"), nil)
-	fmt.Println(rec.Stats().Recorded)
-	// Output: 1
 }
 
 func ExampleRecorder_Stats() {
@@ -214,35 +175,8 @@ func ExampleRecorder_Stats() {
 	rec.Failure(nil, errors.New("no object"))
 	_ = rec.Flush(context.Background())
 	st := rec.Stats()
-	fmt.Println(st.Recorded, "=", st.Written, "+", st.Coalesced, "+", st.Lost[events.LostNoReference])
-	// Output: 11 = 1 + 9 + 1
-}
-
-func ExampleRecorder_HasPending() {
-	rec, _ := events.New(newServer().sink(), controller, events.Options{})
-	rec.Failure(object("run-1"), errors.New("x"))
-	before := rec.HasPending(object("run-1")) // do not delete the run now
-	_ = rec.Flush(context.Background())
-	fmt.Println(before, rec.HasPending(object("run-1")))
-	// Output: true false
-}
-
-func ExampleRecorder_NeedLeaderElection() {
-	rec, _ := events.New(newServer().sink(), controller, events.Options{})
-	fmt.Println(rec.NeedLeaderElection())
-	// Output: false
-}
-
-func ExampleLostError() {
-	rec, _ := events.New(newServer().sink(), controller, events.Options{}) // without a Scheme
-	run := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "run-1"}} // as a typed client returns it
-	rec.Failure(run, errors.New("x"))
-	err := rec.Flush(context.Background())
-	var lost *events.LostError
-	if errors.As(err, &lost) {
-		fmt.Println(lost.Lost[events.LostNoReference], "event is nowhere.", err)
-	}
-	// Output: 1 event is nowhere. events: lost 1 NoReference (*v1.ConfigMap carries no kind: set Options.Scheme, or the object's TypeMeta)
+	fmt.Println(st.Recorded, st.Written, st.Pending, st.Lost)
+	// Output: 11 1 0 map[NoReference:1]
 }
 
 // blockedError is a controller's own error, which says by two methods how to

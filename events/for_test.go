@@ -55,19 +55,17 @@ func TestFor_RefusesABadName(t *testing.T) {
 	other.Failure(object("a"), errAway)
 }
 
-// TestOptions_LoggerGetsALineForEachWrite, redacted, and each Event has the
-// static annotations.
+// TestOptions_LoggerGetsALineForEachWrite, redacted.
 func TestOptions_LoggerGetsALineForEachWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		var log []string
 		logger := funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{})
-		rec, _ := start(t, s, events.Options{Logger: logger, Annotations: map[string]string{"example.com/cluster": "one"}})
+		rec, _ := start(t, s, events.Options{Logger: logger})
 		rec.Eventf(object("a"), nil, "Warning", "Failed", "Run", "password=%s", "hunter2hunter2")
 		synctest.Wait()
 		require.Len(t, log, 1)
 		assert.Contains(t, log[0], "Failed")
 		assert.NotContains(t, log[0], "hunter2")
-		assert.Equal(t, "one", s.all()[0].Annotations["example.com/cluster"])
 	})
 }

@@ -34,7 +34,7 @@ func FuzzRecord(f *testing.F) {
 		for _, call := range []func(){
 			func() { rec.Eventf(ref, ref, eventtype, reason, action, note, []any{}...) },
 			func() {
-				rec.AnnotatedEventf(ref, nil, map[string]string{"k": note}, eventtype, reason, action, note, name)
+				rec.Legacy().AnnotatedEventf(ref, map[string]string{"k": note}, eventtype, reason, note, name)
 			},
 			func() { rec.Legacy().Event(ref, eventtype, reason, note) },
 			func() { rec.FailureReason(ref, reason, errors.New(note)) },
@@ -44,15 +44,11 @@ func FuzzRecord(f *testing.F) {
 			call()
 			require.Empty(t, events.Unbalanced(rec))
 		}
-		if lost := (*events.LostError)(nil); errors.As(err, &lost) { // only an Event that every API server refuses may be lost
-			require.Len(t, lost.Lost, 1)
-			require.Equal(t, rec.Stats().Lost[events.LostRejected], lost.Lost[events.LostRejected])
-		} else {
-			require.NoError(t, err)
-		}
+		require.NoError(t, err)
 		require.Empty(t, s.invalid)
 		st := rec.Stats()
 		require.Zero(t, st.Pending)
-		require.Equal(t, st.Recorded, st.Written+st.Coalesced+st.Lost[events.LostRejected])
+		delete(st.Lost, events.LostRejected) // only an Event that every API server refuses may be lost
+		require.Empty(t, st.Lost)
 	})
 }

@@ -25,7 +25,7 @@ import (
 const controller = "agents.example.com/agentrun"
 
 // start runs a Recorder on s until the test's end or until stop is called,
-// which returns what Start returned.
+// which returns when RunWith has returned.
 func start(t *testing.T, s *server, o events.Options) (rec *events.Recorder, stop func() error) {
 	t.Helper()
 	rec, err := events.New(s.sink(), controller, o)
@@ -38,7 +38,7 @@ func run(t *testing.T, rec *events.Recorder) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- rec.Start(ctx) }()
+	go func() { ended <- rec.RunWith(ctx, untilEnd) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		return <-ended
@@ -47,12 +47,10 @@ func run(t *testing.T, rec *events.Recorder) (stop func() error) {
 	return stop
 }
 
-// requireLost requires that err reports exactly these losses.
-func requireLost(t *testing.T, err error, want map[string]int64) {
-	t.Helper()
-	var lost *events.LostError
-	require.ErrorAs(t, err, &lost)
-	require.Equal(t, want, lost.Lost)
+// untilEnd is a controller that ends with its context.
+func untilEnd(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
 }
 
 // object returns a ConfigMap in place of any object. Its uid is made from its

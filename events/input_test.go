@@ -182,7 +182,7 @@ func runLogged(t *testing.T, rec *events.Recorder, to *lines) (stop func() error
 	t.Helper()
 	ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), to.logger()))
 	ended := make(chan error, 1)
-	go func() { ended <- rec.Start(ctx) }()
+	go func() { ended <- rec.RunWith(ctx, untilEnd) }()
 	return func() error {
 		cancel()
 		return <-ended
@@ -320,7 +320,8 @@ func TestAnnotations_AndRelatedAreRedactedToo(t *testing.T) {
 		s := &server{}
 		rec, _ := start(t, s, events.Options{Redact: func(s string) string { return strings.ReplaceAll(s, "hush", "-") }})
 		in := map[string]string{"k": "hush, now"}
-		rec.AnnotatedEventf(object("a"), object("hush"), in, "Normal", "A", "B", "hush")
+		rec.Legacy().AnnotatedEventf(object("d"), in, "Normal", "A", "hush")
+		rec.Eventf(object("a"), object("hush"), "Normal", "A", "B", "hush")
 		rec.Eventf(object("b"), odd{}, "Normal", "A", "B", "without")
 		rec.Eventf(object("c"), (*corev1.Pod)(nil), "Normal", "A", "B", "without")
 		synctest.Wait()
@@ -332,7 +333,7 @@ func TestAnnotations_AndRelatedAreRedactedToo(t *testing.T) {
 			}
 			byName[ev.Regarding.Name] = fmt.Sprint(ev.Note, ev.Annotations, related)
 		}
-		assert.Equal(t, map[string]string{"a": "-map[k:-, now]-", "b": "withoutmap[]none", "c": "withoutmap[]none"}, byName)
+		assert.Equal(t, map[string]string{"a": "-map[]-", "b": "withoutmap[]none", "c": "withoutmap[]none", "d": "-map[k:-, now]none"}, byName)
 		assert.Equal(t, map[string]string{"k": "hush, now"}, in, "the caller's map is left alone")
 	})
 }

@@ -4,8 +4,6 @@
 package events_test
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientevents "k8s.io/client-go/tools/events"
@@ -29,13 +27,6 @@ var (
 
 	// A scheme finds kinds.
 	_ = events.Options{Scheme: runtime.NewScheme()}
-
-	// controller-runtime's manager takes a Runnable, and asks it whether it
-	// needs leader election.
-	_ interface {
-		Start(ctx context.Context) error
-		NeedLeaderElection() bool
-	} = (*events.Recorder)(nil)
 
 	// A func(error) bool option of another package takes IsTerminal.
 	_ func(error) bool = events.IsTerminal

@@ -24,16 +24,17 @@ func ownGoroutines() int {
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	n := 0
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "events.(*Recorder).work(") {
+		if strings.Contains(stack, "events.(*engine).turn(") {
 			n++
 		}
 	}
 	return n
 }
 
-// There are two workers while Start runs, and none before or after. A disabled
-// recorder has none. The answers of the server change nothing.
-func TestStart_LeavesNoGoroutine(t *testing.T) {
+// TestRunWith_LeavesNoGoroutine: there are eight workers while RunWith runs,
+// and none before or after. A disabled recorder has none. The answers of the
+// server change nothing.
+func TestRunWith_LeavesNoGoroutine(t *testing.T) {
 	servers := map[string]func(context.Context, request) error{
 		"Accepts": nil,
 		"Hangs":   func(ctx context.Context, _ request) error { <-ctx.Done(); return ctx.Err() },

@@ -22,13 +22,21 @@ func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message
 
 // Eventf is [Recorder.Eventf] without a related object.
 func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
-	(*Recorder)(l).AnnotatedEventf(object, nil, nil, eventtype, reason, "", messageFmt, args...)
+	l.AnnotatedEventf(object, nil, eventtype, reason, messageFmt, args...)
 }
 
-// AnnotatedEventf is [Recorder.AnnotatedEventf] without a related object.
+// AnnotatedEventf is Eventf with annotations on the Event. A repeat that is
+// only counted does not add its annotations. Their values are cleaned as notes
+// are: redacted, on one line, at most 1024 bytes. An event with more than 8
+// annotations, or with a key that the API server refuses, is counted as
+// LostRejected.
 func (l *LegacyRecorder) AnnotatedEventf(
 	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
 ) {
 	r := (*Recorder)(l)
-	r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
+	if r.off() {
+		return
+	}
+	c := call{regarding: object, annotations: annotations, eventtype: eventtype, reason: reason}
+	r.record(&c, notef(messageFmt, args...))
 }

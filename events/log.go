@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -40,15 +41,15 @@ func (e *engine) logUnstarted() {
 	var pending, lost int64
 	var details []string
 	e.locked(func() {
-		pending = e.book.stats.Pending
-		for _, cause := range slices.Sorted(maps.Keys(e.book.losses)) {
-			lost += e.book.losses[cause].total
-			details = append(details, cause+": "+e.book.losses[cause].detail)
+		pending = e.stats.Pending
+		for _, cause := range slices.Sorted(maps.Keys(e.losses)) {
+			lost += e.losses[cause].total
+			details = append(details, cause+": "+e.losses[cause].detail)
 		}
 	})
 	safely(func() {
 		klog.Background().Error(nil,
-			"Nothing writes the recorded events: call RunWith, Start or Flush of the Recorder",
+			"Nothing writes the recorded events: call RunWith or Flush of the Recorder",
 			"controller", e.controller, "pending", pending, "lost", lost,
 			"detail", strings.Join(details, "; "))
 	})
@@ -67,30 +68,85 @@ func report(log logr.Logger, lost []loss) {
 	}
 }
 
-// logDetour logs that Events go to core/v1, if d is not nil.
-func (e *engine) logDetour(log logr.Logger, d *detour) {
-	if d == nil {
+// reportTrouble logs that a request failed and is made again.
+func reportTrouble(log logr.Logger, why string, pending int64) {
+	if why == "" {
+		return
+	}
+	safely(func() { log.Error(nil, "Could not write an event, trying again", "detail", why, "pending", pending) })
+}
+
+// logScheme logs that Events about many objects will be lost.
+func (e *engine) logScheme(log logr.Logger) {
+	if e.o.Scheme != nil {
 		return
 	}
 	safely(func() {
-		log.Info("Events go to core/v1: events.k8s.io/v1 refused them",
-			"for", d.length.String(), "count", d.count, "detail", d.why)
+		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients " +
+			"are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
 	})
 }
 
+// logRoute logs that Events go to core/v1, once an hour.
+func (e *engine) logRoute(log logr.Logger, w *write, got reply) {
+	if got != written || !w.core || e.sink.groups() == onlyCore {
+		return
+	}
+	isDue := false
+	why := ""
+	e.locked(func() {
+		now := time.Now()
+		isDue = e.routed.IsZero() || now.Sub(e.routed) >= time.Hour
+		why = w.object.namespace.refusal
+		if isDue {
+			e.routed = now
+		}
+	})
+	if isDue {
+		safely(func() {
+			log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", routeTime.String(), "detail", why)
+		})
+	}
+}
+
 // logWrite logs an Event that was written to Options.Logger.
-func (e *engine) logWrite(req *request, w *write) {
-	if e.o.Logger.GetSink() == nil {
+func (e *engine) logWrite(w *write, got reply) {
+	if e.o.Logger.GetSink() == nil || got != written {
 		return
 	}
 	ref := w.object.ref
 	note := ""
-	if req.event != nil {
-		note = req.event.Note
+	if w.isNew {
+		note = w.text
 	}
 	safely(func() {
 		e.o.Logger.Info("Event occurred", "object", klog.KRef(ref.Namespace, ref.Name), "kind", ref.Kind,
 			"apiVersion", ref.APIVersion, "type", w.series.eventtype, "reason", w.series.reason,
 			"action", w.series.action, "controller", w.series.controller, "note", note, "count", w.count)
 	})
+}
+
+// Workers may start so late after the first event.
+const startTime = time.Minute
+
+// unstarted detects a Recorder that is never started. Its events stay in
+// memory, and no other line of the log would say that.
+type unstarted struct {
+	begun  bool      // by RunWith or Flush
+	since  time.Time // the first pending event
+	logged bool
+}
+
+// isLate reports once, before begun, that the log must say it: a minute after
+// the first pending event, or at the first loss.
+func (u *unstarted) isLate(now time.Time, is counts) bool {
+	if u.logged {
+		return false
+	}
+	if u.since.IsZero() && is.pending > 0 {
+		u.since = now
+	}
+	isLate := !u.since.IsZero() && now.Sub(u.since) >= startTime
+	u.logged = isLate || is.lost > 0
+	return u.logged
 }

@@ -3,243 +3,140 @@
 
 package events
 
-import (
-	"cmp"
-	"math/bits"
-	"time"
-)
+import "time"
 
-// A namespace has the objects that wait in one. It is suspect after a request
-// that failed or that took long, until one succeeds quickly.
+// A namespace fails after a request that failed, until one succeeds. It then
+// has one request at a time, after a pause.
 type namespace struct {
-	breaker
+	health
 
-	name    string
-	ready   queue[*object] // what may be written now
-	again   queue[*object] // likewise, after a request that failed
-	retries int            // requests in a row that were one of these
-	members int            // objects
-	waiting int            // objects with a first Event that waits, or is being written
-	busy    int            // requests under way
-	suspect bool
-	gone    instant // until when it is taken for absent or terminating
-	written instant // the last write that succeeded
-	gaveUp  instant // when it last gave up an Event
-
-	order  order // while it is in a queue
-	queued place
+	name      string
+	members   int // objects
+	busy      int // requests under way
+	waiting   []*object
+	isWoken   bool      // the queue has an object for the end of the pause
+	isHeld    bool      // it waits for its share of the workers
+	coreUntil time.Time // Events go to core/v1
+	refusal   string    // of events.k8s.io, or of both groups
 }
 
-// An order is what namespaces are ordered by. A namespace without a request
-// under way goes ahead, so no namespace takes the workers of another.
-type order struct {
-	rank          class
-	busy          int
-	resume, since instant
+// A health is how the requests to a namespace, or to the server, go.
+type health struct {
+	failing time.Time // since when; zero while it does not fail
+	until   time.Time // no request before it
 }
 
-func (o order) comesBefore(other order) bool {
-	return cmp.Or(
-		cmp.Compare(o.rank, other.rank),
-		cmp.Compare(o.busy, other.busy),
-		cmp.Compare(o.resume, other.resume),
-		cmp.Compare(o.since, other.since),
-	) < 0
-}
+func (h *health) isFailing() bool { return !h.failing.IsZero() }
 
-func (n *namespace) comesBefore(other *namespace) bool { return n.order.comesBefore(other.order) }
-
-func (n *namespace) place() *place { return &n.queued }
-
-// rank is lower for healthy namespaces, but their updates wait for the first
-// occurrences of suspect ones.
-func (n *namespace) rank() class {
-	rank := 2 * n.first().turn.class
-	if n.suspect {
-		rank = max(rank, 2*firstNormal) + 1
-	}
-	return rank
-}
-
-// enter puts o into one of the queues of objects to write now. The queue of
-// failed objects is in the order of their first failure: on a server that
-// accepts each fifth attempt, some objects reach their fifth.
-func (n *namespace) enter(o *object) {
-	failing := o.turn.series.trouble.since
-	if failing == 0 {
-		n.ready.enter(o)
+// fail pauses h for a quarter of the time that it has failed for. Requests that
+// were under way together fail once.
+func (h *health) fail(now time.Time, longest time.Duration) {
+	if now.Before(h.until) {
 		return
 	}
-	o.turn.since = failing
-	n.again.enter(o)
-}
-
-// maxRetries is how many requests in a row are about objects that have failed,
-// if others wait. Where some requests succeed, retries are the most likely to
-// succeed.
-func (n *namespace) maxRetries() int {
-	if n.succeeded() > 0 {
-		return 3
+	if !h.isFailing() {
+		h.failing = now
 	}
-	return 1
+	pause := max(now.Sub(h.failing)/4, firstRetry)
+	h.until = now.Add(min(pause, longest))
 }
 
-// first returns the object to write about next, or nil. Neither failed objects
-// nor new ones hold up the others.
-func (n *namespace) first() *object {
-	fresh := n.ready.first()
-	failed := n.again.first()
-	switch {
-	case fresh == nil:
-		return failed
-	case failed == nil, fresh.turn.class < failed.turn.class:
-		return fresh
-	case fresh.turn.class > failed.turn.class, n.retries < n.maxRetries():
-		return failed
+// share is how many requests about a namespace are made at a time.
+func (n *namespace) share() int {
+	if n.isFailing() {
+		return 1
 	}
-	return fresh
+	return perNamespace
 }
 
-// last returns one of the objects that will be written last, or nil.
-func (n *namespace) last() *object {
-	q := n.ready
-	if q.Len() == 0 {
-		q = n.again
+// park has an object wait in the list of its namespace, which may hold objects
+// that are gone.
+func (n *namespace) park(o *object) {
+	if len(n.waiting) > 2*n.members+16 {
+		kept := n.waiting[:0]
+		for _, other := range n.waiting {
+			if other.isParked && !other.isGone {
+				kept = append(kept, other)
+			}
+		}
+		clear(n.waiting[len(kept):])
+		n.waiting = kept
 	}
-	if q.Len() == 0 {
-		return nil
+	o.isParked = true
+	n.waiting = append(n.waiting, o)
+}
+
+// unpark returns the object that has waited for the longest time, or nil.
+func (n *namespace) unpark() *object {
+	for len(n.waiting) > 0 {
+		o := n.waiting[0]
+		n.waiting[0] = nil
+		n.waiting = n.waiting[1:]
+		if o.isParked && !o.isGone {
+			o.isParked = false
+			return o
+		}
 	}
-	return q[q.Len()-1]
+	return nil
 }
 
-// A roster has the namespaces in which something waits.
-type roster struct {
-	healthy queue[*namespace] // healthy namespaces that may have a request now
-	trial   queue[*namespace] // likewise, suspect ones
-	resting queue[*namespace] // suspect ones, until an instant
-
-	doubtful int // objects of suspect namespaces with a first Event that waits
+// hold has a namespace wait until the request of another one that fails has
+// ended.
+func (e *engine) hold(n *namespace) {
+	if !n.isHeld {
+		n.isHeld = true
+		e.held = append(e.held, n)
+	}
 }
 
-// enter puts n where it belongs.
-func (r *roster) enter(n *namespace, now instant) {
-	leave(n)
-	first := n.first()
-	if first == nil {
+// unhold lets a namespace have its share, if there is one.
+func (e *engine) unhold() {
+	if e.trials >= workers/2 || len(e.held) == 0 {
 		return
 	}
-	n.order = order{rank: n.rank(), busy: n.busy, resume: n.resume, since: first.turn.since}
-	switch {
-	case !n.suspect && n.busy < perNamespace:
-		r.healthy.enter(n)
-	case !n.suspect, n.busy > 0: // it has its share
-	case n.resume > now:
-		n.order = order{resume: n.resume}
-		r.resting.enter(n)
-	default:
-		r.trial.enter(n)
-	}
+	n := e.held[0]
+	e.held = e.held[1:]
+	n.isHeld = false
+	e.release(n, time.Now())
 }
 
-// wake lets the namespaces have a request whose pause is over.
-func (r *roster) wake(now instant) {
-	for r.resting.Len() > 0 && r.resting.first().order.resume <= now {
-		r.enter(r.resting.first(), now)
-	}
-}
-
-// suspend marks n as suspect or healthy.
-func (r *roster) suspend(n *namespace, suspect bool) {
-	if n.suspect == suspect {
+// release queues the objects of a namespace that may have a request now, or one
+// for the end of its pause.
+func (e *engine) release(n *namespace, now time.Time) {
+	if e.queue == nil {
 		return
 	}
-	n.suspect = suspect
-	if suspect {
-		r.doubtful += n.waiting
-	} else {
-		r.doubtful -= n.waiting
-		n.resume = 0
-	}
-}
-
-// hold says whether a first Event of o waits. What waits in suspect namespaces
-// takes at most half of the book.
-func (r *roster) hold(o *object, waits bool) {
-	if o.waits == waits {
+	if now.Before(n.until) {
+		if n.isWoken {
+			return
+		}
+		o := n.unpark()
+		if o != nil {
+			n.isWoken = true
+			o.planned = n.until
+			o.line.Store(restLine)
+			e.queue.AddAfter(o, n.until.Sub(now))
+		}
 		return
 	}
-	o.waits = waits
-	change := 1
-	if !waits {
-		change = -1
-	}
-	o.namespace.waiting += change
-	if o.namespace.suspect {
-		r.doubtful += change
+	for range n.share() - n.busy {
+		o := n.unpark()
+		if o == nil {
+			return
+		}
+		o.planned = now
+		o.line.Store(o.lineOf())
+		e.queue.Add(o)
 	}
 }
 
-// last returns an object that waits in a suspect namespace, one of the last
-// that will be written there, or nil.
-func (r *roster) last() *object {
-	n := r.resting.first()
-	if n == nil {
-		n = r.trial.first()
+// dropWaiting gives up what waits about an object whose namespace is absent or
+// terminating, and about the others that wait for the namespace.
+func (e *engine) dropWaiting(o *object, why string, now time.Time) {
+	n := o.namespace
+	e.dropAll(o, LostNamespaceGone, why)
+	for other := n.unpark(); other != nil; other = n.unpark() {
+		e.dropAll(other, LostNamespaceGone, why)
+		e.settle(other, now)
 	}
-	if n == nil {
-		return nil
-	}
-	return n.last()
-}
-
-const (
-	firstPause   = 250 * time.Millisecond // after a failure of a namespace or of the server
-	longestPause = 30 * time.Second
-	window       = 64 // answers
-)
-
-// A breaker knows how the requests to a namespace, or to the server, have gone
-// lately, and pauses them. Where all of them fail, the pause doubles. Where
-// some succeed, the pause is as long as their share demands: a server that
-// fails four of five requests gets one a second.
-type breaker struct {
-	failures uint64  // of the last answers, one bit each
-	answers  int     // that the bits are about
-	failing  bool    // the last answer was a failure
-	failed   instant // when that was
-	resume   instant // no request before it
-}
-
-// add counts an answer.
-func (b *breaker) add(failed bool) {
-	b.failures <<= 1
-	if failed {
-		b.failures |= 1
-	}
-	b.answers = min(b.answers+1, window)
-	b.failing = failed
-}
-
-// fail counts the failure of a request that began at begun. Requests that were
-// under way together make one failure.
-func (b *breaker) fail(begun, now instant) {
-	if b.failing && begun <= b.failed {
-		return
-	}
-	b.add(true)
-	b.failed = now
-	b.resume = max(b.resume, now.add(b.pause()))
-}
-
-// succeeded returns how many of the last answers were not failures.
-func (b *breaker) succeeded() int { return b.answers - bits.OnesCount64(b.failures) }
-
-func (b *breaker) pause() time.Duration {
-	succeeded := b.succeeded()
-	failed := b.answers - succeeded
-	pause := firstPause << min(failed-1, 16)
-	if succeeded > 0 {
-		pause = firstPause * time.Duration(failed) / time.Duration(succeeded)
-	}
-	return min(max(pause, firstPause), longestPause)
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ type Options struct {
 	// Scheme finds the kind of objects whose TypeMeta is empty. A
 	// *runtime.Scheme fits, such as mgr.GetScheme() or scheme.Scheme of
 	// client-go's kubernetes/scheme. Objects from informers and typed clients
-	// carry no kind: without a Scheme no Event is written about them. Start
+	// carry no kind: without a Scheme no Event is written about them. RunWith
 	// logs that it is not set, and each such event is counted as
 	// LostNoReference.
 	Scheme interface {
@@ -45,23 +44,21 @@ type Options struct {
 	// both API groups counts as two.
 	WritesPerMinute int
 	// TotalWritesPerSecond bounds all requests, refused ones included, with a
-	// burst of five seconds' worth. Namespaces whose writes fail have at most
-	// half of it. Zero means 20.
+	// burst of five seconds' worth. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered. During an outage an
-	// object takes 1 KiB with one short note that waits and 5 KiB with 8 of
-	// them. With notes of 1 KiB and 8 annotations of 1 KiB it takes 80 KiB,
-	// which is the most. When MaxObjects is reached, an object about which no
-	// first Event waits makes room, chosen at random. A first Warning takes the
-	// place of a first Normal. Objects that wait for failing namespaces take at
-	// most half of the room. Zero means 8192. An evicted object loses its
-	// series and its cap. TotalWritesPerSecond still bounds its requests.
+	// MaxObjects bounds the objects that are remembered, and four times as many
+	// series. During an outage an object takes 1.2 KiB with one short note that
+	// waits and 5 KiB with 8 of them. With 8 notes of 1 KiB and 8 annotations of
+	// 1 KiB each it takes 80 KiB. When MaxObjects is reached, a random object
+	// about which no first Event waits makes room. If there is none, one in a
+	// namespace that fails does, for an object elsewhere. Zero means 8192. An
+	// evicted object loses its series and its buckets. TotalWritesPerSecond
+	// still bounds its requests.
 	MaxObjects int
-	// DrainTimeout is how long Start goes on writing what is pending when its
-	// context has ended, and RunWith after a clean stop. Zero means 25s, which
-	// is less than the 30s that a pod has by default. The time that a manager
-	// has for its stop comes in addition: both together must be less than the
-	// pod's terminationGracePeriodSeconds.
+	// DrainTimeout is how long RunWith goes on writing what is pending after a
+	// clean stop. Zero means 25s, which is less than the 30s that a pod has by
+	// default. The time that a manager has for its stop comes in addition: both
+	// together must be less than the pod's terminationGracePeriodSeconds.
 	DrainTimeout time.Duration
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object when they are recorded, once for a text, and errors of the
@@ -72,9 +69,6 @@ type Options struct {
 	// reconcile reads from Secrets as well, set the Redact method of a
 	// redact.SecretValues.
 	Redact func(string) string
-	// Annotations are added to each Event, such as the name of the cluster: at
-	// most 8. Zero means none.
-	Annotations map[string]string
 	// Logger, if set, gets one line for each Event that is created or updated,
 	// as StartLogging of client-go's broadcasters writes them. Its note is
 	// redacted. The zero Logger logs none.
@@ -109,12 +103,7 @@ func (o *Options) complete() error {
 	}
 	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), maxName)], ""), "unknown")
 	o.Namespace = cmp.Or(o.Namespace, "default")
-	var tooMany, noNamespace, annotations error
-	o.Annotations = maps.Clone(o.Annotations)
-	err := checkAnnotations(o.Annotations)
-	if err != nil {
-		annotations = fmt.Errorf("events: Options.Annotations: %w", err)
-	}
+	var tooMany, noNamespace error
 	if o.WritesPerMinute > maxWritesPerMinute {
 		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d",
 			o.WritesPerMinute, maxWritesPerMinute)
@@ -128,7 +117,7 @@ func (o *Options) complete() error {
 		positive("TotalWritesPerSecond", &o.TotalWritesPerSecond, 20),
 		positive("MaxObjects", &o.MaxObjects, 8192),
 		positive("DrainTimeout", &o.DrainTimeout, 25*time.Second),
-		noNamespace, annotations,
+		noNamespace,
 	)
 }
 

@@ -30,13 +30,13 @@ func TestFlapping_ShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 		flips         int
 		every, before time.Duration
 	}{
-		"EndsFailing":         {"The pause of a failure that lasted long is obsolete after a recovery.", 7200, 1000, 100 * time.Millisecond, time.Minute},
-		"EndsRecovered":       {"Either way.", 7200, 1001, 100 * time.Millisecond, time.Minute},
-		"SlowlyAndFailing":    {"At any speed.", 1, 360, 10 * time.Second, time.Minute},
-		"SlowlyAndRecovered":  {"Recoveries are shown in time too.", 1, 361, 10 * time.Second, time.Minute},
-		"RarelyAndFailing":    {"At the speed of retries.", 1, 60, 100 * time.Second, 30 * time.Second},
-		"RarelyAndRecovered":  {"At the speed of retries.", 1, 61, 100 * time.Second, 30 * time.Second},
-		"QuicklyAndRecovered": {"In a tight loop.", 1, 10_001, time.Millisecond, time.Minute},
+		"EndsFailing":         {"The pause of a failure that lasted long is obsolete after a recovery.", 7200, 1000, 100 * time.Millisecond, 11 * time.Minute},
+		"EndsRecovered":       {"Either way.", 7200, 1001, 100 * time.Millisecond, 11 * time.Minute},
+		"SlowlyAndFailing":    {"At any speed.", 1, 360, 10 * time.Second, 11 * time.Minute},
+		"SlowlyAndRecovered":  {"Recoveries are shown in time too.", 1, 361, 10 * time.Second, 11 * time.Minute},
+		"RarelyAndFailing":    {"At the speed of retries.", 1, 60, 100 * time.Second, 11 * time.Minute},
+		"RarelyAndRecovered":  {"At the speed of retries.", 1, 61, 100 * time.Second, 11 * time.Minute},
+		"QuicklyAndRecovered": {"In a tight loop.", 1, 10_001, time.Millisecond, 11 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestLastRow_IsWhatTheObjectIs(t *testing.T) {
 		"ThreeEpisodes":   {"The recovery waits for its pause too.", events.Options{}, []error{errOne, nil, errOne, nil, errOne, nil}, 9 * time.Second},
 		"FailsAgain":      {"Nor does a new failure.", events.Options{}, []error{errOne, nil, errTwo, nil, errOther}, time.Second},
 		"InABacklog":      {"A recovery is written before updates of other objects.", events.Options{TotalWritesPerSecond: 0.1}, []error{errOne, nil, errOne, nil}, time.Second},
-		"OneWriteAtATime": {"A write a minute.", events.Options{WritesPerMinute: 1}, []error{errOne, errTwo, nil, errOther}, 30 * time.Second},
+		"OneWriteAtATime": {"A write a minute.", events.Options{WritesPerMinute: 1}, []error{errOne, errTwo, nil, errOther}, 11 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assertLastRow(t, &server{}, tc.options, tc.outcomes, func() time.Duration { return tc.every })
@@ -147,32 +147,6 @@ func assertLastRow(t *testing.T, s *server, o events.Options, outcomes []error, 
 	})
 }
 
-// TestTheLastRow_WithAnOlderEpisode: a failure that waits from an episode
-// before the last recovery is not the last row either.
-func TestTheLastRow_WithAnOlderEpisode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		o := object("a")
-		fail := func(reason, text string) {
-			rec.FailureReason(o, reason, errors.New(text))
-			time.Sleep(time.Second)
-		}
-		fail("A", "one")
-		rec.Failure(o, nil)
-		time.Sleep(time.Second)
-		fail("Spare", "uses the last token of the burst")
-		rec.Failure(o, nil) // waits from here on
-		time.Sleep(100 * time.Millisecond)
-		fail("A", "two")
-		rec.Failure(o, nil)
-		time.Sleep(time.Second)
-		fail("B", "three")
-		time.Sleep(time.Hour)
-		assert.Equal(t, "B", lastRow(s).Reason)
-	})
-}
-
 // TestTheLastRow_AfterASlowWrite: during the write of a failure the object
 // recovers, and fails again.
 func TestTheLastRow_AfterASlowWrite(t *testing.T) {
@@ -190,8 +164,8 @@ func TestTheLastRow_AfterASlowWrite(t *testing.T) {
 		rec.Failure(object("a"), errAway)
 		time.Sleep(time.Minute)
 		require.NoError(t, stop())
-		require.Len(t, s.all(), 3)
-		assert.True(t, s.all()[2].EventTime.Time.Equal(again), "%s", s.all()[2].EventTime)
+		require.Len(t, s.all(), 2, "no recovery that is not true any more")
+		assert.True(t, s.all()[1].EventTime.Time.Equal(again), "%s", s.all()[1].EventTime)
 	})
 }
 

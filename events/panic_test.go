@@ -60,11 +60,9 @@ func explode() { panic("a bug of the caller") }
 func entryPoints() map[string]func(*events.Recorder, runtime.Object) {
 	return map[string]func(*events.Recorder, runtime.Object){
 		"Eventf":          func(r *events.Recorder, o runtime.Object) { r.Eventf(o, nil, "Normal", "A", "", "a") },
-		"AnnotatedEventf": func(r *events.Recorder, o runtime.Object) { r.AnnotatedEventf(o, nil, nil, "Normal", "A", "", "%d", 1) },
 		"Failure":         func(r *events.Recorder, o runtime.Object) { r.Failure(o, errAway) },
 		"Recovered":       func(r *events.Recorder, o runtime.Object) { r.Failure(o, nil) },
 		"FailureReason":   func(r *events.Recorder, o runtime.Object) { r.FailureReason(o, "A", errAway) },
-		"Forget":          func(r *events.Recorder, o runtime.Object) { r.Forget(o) },
 		"Event":           func(r *events.Recorder, o runtime.Object) { r.Legacy().Event(o, "Normal", "A", "a") },
 		"LegacyEventf":    func(r *events.Recorder, o runtime.Object) { r.Legacy().Eventf(o, "Normal", "A", "a") },
 		"LegacyAnnotated": func(r *events.Recorder, o runtime.Object) { r.Legacy().AnnotatedEventf(o, nil, "Normal", "A", "a") },
@@ -316,7 +314,7 @@ func TestLogger_ThatPanicsCostsItsLine(t *testing.T) {
 		log := funcr.New(func(string, string) { explode() }, funcr.Options{})
 		ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), log))
 		ended := make(chan error, 1)
-		go func() { ended <- rec.Start(ctx) }()
+		go func() { ended <- rec.RunWith(ctx, untilEnd) }()
 		rec.Failure(nil, errAway)
 		rec.Failure(object("a"), errAway)
 		time.Sleep(time.Minute)

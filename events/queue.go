@@ -3,75 +3,94 @@
 
 package events
 
-import "container/heap"
+import "k8s.io/client-go/util/workqueue"
 
-// A queue is a heap: the first item comes before the others.
-type queue[T queued[T]] []T
+// otherTurns is how often the objects without a first Event have a turn: each
+// tenth time.
+const otherTurns = 10
 
-// queued is what a queue holds: pointers that know their place.
-type queued[T any] interface {
-	comesBefore(other T) bool
-	place() *place
+// The lines of a queue.
+const (
+	restLine  = iota
+	firstLine // objects with a first Event
+	nextLine  // objects whose Event one API group refused, for the other one
+	numLines
+)
+
+// A queue is the storage of client-go's queue. client-go calls it under a lock.
+type queue struct {
+	lines [numLines]line
+	last  uint64 // ticket
+	turns int
+	n     int
 }
 
-// A place is where an item is: in at most one queue.
-type place struct {
-	queue heap.Interface
-	index int
+// A line has objects in their order. An object that moved to another line has
+// another ticket, and its old entry is passed over.
+type line []entry
+
+type entry struct {
+	object *object
+	ticket uint64
 }
 
-// first returns the first item, or nil.
-func (q *queue[T]) first() (item T) {
-	if len(*q) > 0 {
-		item = (*q)[0]
+func newQueue() workqueue.TypedDelayingInterface[*object] {
+	return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[*object]{
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[*object]{Queue: &queue{}}),
+	})
+}
+
+// Push adds an object.
+func (q *queue) Push(o *object) {
+	q.n++
+	q.put(o)
+}
+
+// Touch is called when an object is added again. It moves the object to a line
+// that is ahead.
+func (q *queue) Touch(o *object) {
+	if o.line.Load() > o.queuedIn {
+		q.put(o)
 	}
-	return item
 }
 
-// enter puts item into q. It must be in no queue.
-func (q *queue[T]) enter(item T) {
-	item.place().queue = q
-	heap.Push(q, item)
+func (q *queue) put(o *object) {
+	q.last++
+	o.ticket = q.last
+	o.queuedIn = o.line.Load()
+	to := &q.lines[o.queuedIn]
+	*to = append(*to, entry{o, o.ticket})
 }
 
-// leave takes item out of its queue, if it is in one. What orders the items
-// may change only then.
-func leave(item interface{ place() *place }) {
-	at := item.place()
-	if at.queue == nil {
-		return
+// Len returns how many objects wait.
+func (q *queue) Len() int { return q.n }
+
+// Pop returns the next object. There must be one.
+func (q *queue) Pop() *object {
+	q.n--
+	q.turns++
+	order := []int{nextLine, firstLine, restLine}
+	if q.turns%otherTurns == 0 {
+		order = []int{restLine, nextLine, firstLine}
 	}
-	heap.Remove(at.queue, at.index)
-	at.queue = nil
+	for _, i := range order {
+		o := q.lines[i].pop()
+		if o != nil {
+			return o
+		}
+	}
+	return nil
 }
 
-// Len is for package heap.
-func (q *queue[T]) Len() int { return len(*q) }
-
-// Less is for package heap.
-func (q *queue[T]) Less(i, j int) bool { return (*q)[i].comesBefore((*q)[j]) }
-
-// Swap is for package heap.
-func (q *queue[T]) Swap(i, j int) {
-	items := *q
-	items[i], items[j] = items[j], items[i]
-	items[i].place().index = i
-	items[j].place().index = j
-}
-
-// Push is for package heap.
-func (q *queue[T]) Push(x any) {
-	item, _ := x.(T)
-	item.place().index = len(*q)
-	*q = append(*q, item)
-}
-
-// Pop is for package heap.
-func (q *queue[T]) Pop() any {
-	var none T
-	last := len(*q) - 1
-	item := (*q)[last]
-	(*q)[last] = none
-	*q = (*q)[:last]
-	return item
+// pop returns the first object of a line, or nil.
+func (l *line) pop() *object {
+	for len(*l) > 0 {
+		next := (*l)[0]
+		(*l)[0] = entry{}
+		*l = (*l)[1:]
+		if next.object.ticket == next.ticket {
+			return next.object
+		}
+	}
+	return nil
 }

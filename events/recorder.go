@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"math/rand/v2"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +24,9 @@ type Emitter interface {
 	// Failure reports how reconciling obj went: call it once at the end of each
 	// reconcile with its error. A nil error records the recovery.
 	Failure(obj runtime.Object, err error)
+	// Eventf records an Event about regarding, as the method of
+	// k8s.io/client-go/tools/events EventRecorder does.
+	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
 }
 
 // A Recorder records Events about objects and never blocks on the API server.
@@ -43,21 +45,19 @@ var _ Emitter = (*Recorder)(nil)
 // New returns a Recorder that writes to sink as controller, which becomes the
 // reportingController of its Events: a qualified name such as
 // "agents.example.com/agentrun". It starts nothing: events are kept, within
-// MaxObjects, until [Recorder.Start] or [Recorder.Flush] writes them. A sink
+// MaxObjects, until [Recorder.RunWith] or [Recorder.Flush] writes them. A sink
 // without a client, a name the API server refuses and an option out of range
 // are errors. New reports all of them.
 func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 	if err := errors.Join(sink.check(), checkController(controller), o.complete()); err != nil {
 		return nil, err
 	}
-	e := newEngine(sink, controller, o)
-	e.o.Annotations = e.cleanAll(o.Annotations)
-	return &Recorder{engine: e, controller: controller}, nil
+	return &Recorder{engine: newEngine(sink, controller, o), controller: controller}, nil
 }
 
 // For returns a Recorder that records as another controller, a qualified name
 // as in [New]. Both share everything else: caps, workers, the memory and Stats.
-// Start, or RunWith, one of them.
+// RunWith one of them.
 func (r *Recorder) For(controller string) (*Recorder, error) {
 	err := checkController(controller)
 	if err != nil {
@@ -72,11 +72,8 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 // Eventf records an Event about regarding. Occurrences of one type, reason,
 // action, related object and field path about one object form a series. The
 // Recorder writes the first immediately, or as soon as the object's cap allows.
-// It counts repeats, and writes their number when the pause of the series ends.
-// If the note has changed since, the last note becomes a new Event, which
-// counts the repeats with the old note too. If the metadata.generation of the
-// object has changed, the pause ends immediately, but at most three times in a
-// row for notes that never repeat.
+// It counts repeats. A changed note is a new Event, which counts the repeats
+// since the last write too.
 //
 // eventtype is Normal or Warning. reason is 1 to 128 bytes, action at most 128,
 // and an empty action becomes the reason. related may be nil. A related object
@@ -86,53 +83,26 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 func (r *Recorder) Eventf(
 	regarding, related runtime.Object, eventtype, reason, action, note string, args ...any,
 ) {
-	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
-}
-
-// AnnotatedEventf is [Recorder.Eventf] with annotations on the Event, in
-// addition to Options.Annotations. A repeat that is only counted does not add
-// its annotations. Their values are cleaned as notes are: redacted, on one
-// line, at most 1024 bytes. An event with more than 8 annotations, or with a
-// key that the API server refuses, is counted as LostRejected.
-func (r *Recorder) AnnotatedEventf(
-	regarding, related runtime.Object, annotations map[string]string,
-	eventtype, reason, action, note string, args ...any,
-) {
 	if r.off() {
 		return
 	}
-	c := call{
-		regarding: regarding, related: related, annotations: annotations,
-		eventtype: eventtype, reason: reason, action: action,
-	}
-	text := strings.ReplaceAll(note, "%%", "%")
-	if len(args) > 0 {
-		text = format(note, args...)
-	}
-	r.record(&c, text)
+	c := call{regarding: regarding, related: related, eventtype: eventtype, reason: reason, action: action}
+	r.record(&c, notef(note, args...))
 }
 
-// Forget drops the series and the open failure of obj, but not its cap. Events
-// that wait are still written. Call it from the delete handler of an informer:
-// obj must have its uid, which a reconcile that gets NotFound does not know.
-// Without Forget, objects make room when the Recorder is full.
-func (r *Recorder) Forget(obj runtime.Object) {
-	if r.off() {
-		return
+// notef formats a note. Without args only %% is replaced.
+func notef(note string, args ...any) string {
+	if len(args) == 0 {
+		return strings.ReplaceAll(note, "%%", "%")
 	}
-	id, err := r.identify(obj)
-	r.locked(func() {
-		if r.isKnown(err) {
-			r.book.forget(r.now(), id.key)
-		}
-	})
+	return format(note, args...)
 }
 
 // isKnown reports whether an object could be identified. An object that panics
 // is counted as lost, or its bug would not be seen. mu must be held.
 func (r *Recorder) isKnown(err error) bool {
 	if errors.Is(err, isolate.ErrPanic) {
-		r.book.discard(LostNoReference, err.Error())
+		r.discarded(LostNoReference, err.Error())
 	}
 	return err == nil
 }
@@ -146,7 +116,6 @@ type call struct {
 	annotations               map[string]string
 	eventtype, reason, action string
 	kind                      kind
-	terminal                  bool
 }
 
 // maxText is the length of the text that is kept: redact.Note looks at 4 KiB,
@@ -171,7 +140,7 @@ func (r *Recorder) record(c *call, text string) {
 	}
 	text = text[:min(len(text), maxText)]
 	o := r.occurrence(c, id)
-	o.hash = maphash.String(r.book.seed, text)
+	o.hash = maphash.String(r.seed, text)
 	if r.counted(&o) {
 		return
 	}
@@ -206,7 +175,7 @@ func (e *engine) cleanAll(annotations map[string]string) map[string]string {
 
 // occurrence returns what the book needs to know of c. It calls the caller's
 // code.
-func (r *Recorder) occurrence(c *call, id subject) occurrence {
+func (r *Recorder) occurrence(c *call, id key) occurrence {
 	return occurrence{
 		identity: identity{
 			controller: r.controller,
@@ -214,31 +183,36 @@ func (r *Recorder) occurrence(c *call, id subject) occurrence {
 			reason:     c.reason,
 			action:     c.action,
 		},
-		key:         id.key,
+		key:         id,
 		about:       r.aboutOf(c.regarding, c.related),
-		generation:  id.generation,
 		isAnnotated: len(c.annotations) > 0,
 		kind:        c.kind,
-		terminal:    c.terminal,
 	}
 }
 
 // counted reports whether the book has counted o.
 func (r *Recorder) counted(o *occurrence) (ok bool) {
-	pick := rand.Uint64() //nolint:gosec // of the object that makes room: no secret
-	r.locked(func() {
-		ok = r.book.record(r.now(), pick, o) // in the order of the calls: no series ends before it begins
-	})
+	r.locked(func() { ok = r.engine.record(o) }) // in the order of the calls: no series ends before it begins
 	return ok
 }
 
 // discard counts an occurrence that cannot be recorded.
 func (r *Recorder) discard(cause string, err error) {
 	detail := err.Error()
-	r.locked(func() { r.book.discard(cause, detail) })
+	r.locked(func() { r.discarded(cause, detail) })
 }
 
-const afterStart = "recorded after Start had returned"
+// discarded counts an occurrence that cannot be recorded. mu must be held.
+func (e *engine) discarded(cause, detail string) {
+	e.stats.Recorded++
+	if e.isClosed {
+		cause = LostShutdown
+		detail = afterStart
+	}
+	e.lose(cause, 1, detail)
+}
+
+const afterStart = "recorded after RunWith had returned"
 
 // maxAnnotations is how many a call may add to an Event.
 const maxAnnotations = 8

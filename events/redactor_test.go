@@ -34,7 +34,7 @@ func TestRedactor_MasksATextWhenItIsRecorded(t *testing.T) {
 			r.Eventf(object("a"), other, "Warning", "Denied", "Ask", "related")
 		},
 		"Annotation": func(r *events.Recorder) {
-			r.AnnotatedEventf(object("a"), nil, map[string]string{"example.com/k": value}, "Warning", "Denied", "Ask", "annotated")
+			r.Legacy().AnnotatedEventf(object("a"), map[string]string{"example.com/k": value}, "Warning", "Denied", "annotated")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

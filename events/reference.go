@@ -14,31 +14,23 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// A subject is what distinguishes an object, and its version.
-type subject struct {
-	key        key
-	generation int64
-}
-
 // identify returns what distinguishes obj. It asks no scheme and allocates
 // nothing for an object with a uid. It calls the caller's code, so mu must not
 // be held.
-func (r *Recorder) identify(obj runtime.Object) (s subject, err error) {
+func (r *Recorder) identify(obj runtime.Object) (k key, err error) {
 	defer catch(obj, &err)
 	if isnil.Is(obj) {
-		return s, errors.New("the object is nil")
+		return k, errors.New("the object is nil")
 	}
 	m, err := apimeta.Accessor(obj)
 	if err == nil {
-		s.generation = m.GetGeneration()
-		s.key = key{uid: string(m.GetUID()), namespace: m.GetNamespace(), name: m.GetName()}
-		if s.key.uid != "" {
-			return s, nil
+		k = key{uid: string(m.GetUID()), namespace: m.GetNamespace(), name: m.GetName()}
+		if k.uid != "" {
+			return k, nil
 		}
 	}
 	ref, err := r.refer(obj)
-	s.key = keyOf(&ref)
-	return s, err
+	return keyOf(&ref), err
 }
 
 // refer returns what an Event says of obj, or an error that says why it cannot

@@ -4,8 +4,8 @@
 package events
 
 import (
+	"context"
 	"encoding/json"
-	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -15,6 +15,8 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // A request creates an Event, or updates the series of a stored Event.
@@ -26,47 +28,63 @@ type request struct {
 	series    eventsv1.EventSeries
 }
 
+// A write is one request: it creates an Event, or updates the series of a
+// stored Event.
+type write struct {
+	object *object
+	series *series
+	n      int64 // occurrences that it reports and no earlier one did
+
+	isNew    bool
+	isFree   bool // of a token for a new Event
+	isChange bool
+	isUnsure bool // an earlier attempt of this Event had no answer
+	isTrial  bool // in a namespace that fails
+	core     bool // by core/v1
+
+	number      int64 // in the name of the Event
+	count       int64 // for its series
+	hash        uint64
+	text        string
+	annotations map[string]string
+	since, last time.Time
+}
+
+// attempted is called when w, which was put back, had no answer: it may have
+// stored an Event.
+func (s *series) attempted(w *write) {
+	if w.isNew && !w.isUnsure && s.n > 0 {
+		s.unsure = stored{number: w.number, count: w.count, hash: w.hash}
+	}
+}
+
 // requestOf makes the request of w.
-func (r *Recorder) requestOf(w *write, now instant) *request {
-	clock := time.Now()
-	// Instants become times of day when they are written: a clock that was set
-	// since does not distort them.
-	at := func(i instant) metav1.MicroTime { return metav1.NewMicroTime(clock.Add(i.since(now))) }
+func (e *engine) requestOf(w *write) *request {
+	// The times of occurrences become times of day when they are written, by
+	// the monotonic clock: a clock that was set since does not distort them.
+	now := time.Now()
+	at := func(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(now.Add(t.Sub(now))) }
 	ref := w.object.ref
-	last := eventsv1.EventSeries{Count: count32(w.count), LastObservedTime: at(w.seen)}
+	last := eventsv1.EventSeries{Count: count32(w.count), LastObservedTime: at(w.last)}
 	req := &request{
 		core:      w.core,
 		namespace: w.object.namespace.name,
 		name:      eventName(ref.Name, w.number),
 		series:    last,
 	}
-	if w.draft == nil {
-		first := time.Unix(0, w.number)
-		if req.series.LastObservedTime.Time.Before(first) { // the clock was set back
-			req.series.LastObservedTime = metav1.NewMicroTime(first)
-		}
+	if !w.isNew {
 		return req
 	}
 	s := w.series
-	annotations := maps.Clone(r.o.Annotations)
-	if annotations == nil {
-		annotations = maps.Clone(w.draft.annotations)
-	} else {
-		maps.Copy(annotations, w.draft.annotations)
-	}
 	req.event = &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        req.name,
-			Namespace:   req.namespace,
-			Annotations: annotations,
-		},
+		ObjectMeta:          metav1.ObjectMeta{Name: req.name, Namespace: req.namespace, Annotations: w.annotations},
 		EventTime:           at(w.since),
 		ReportingController: s.controller,
-		ReportingInstance:   r.o.Instance,
+		ReportingInstance:   e.o.Instance,
 		Action:              s.action,
 		Reason:              s.reason,
 		Regarding:           ref,
-		Note:                w.draft.text,
+		Note:                w.text,
 		Type:                s.eventtype,
 	}
 	if s.about != nil {
@@ -80,6 +98,34 @@ func (r *Recorder) requestOf(w *write, now instant) *request {
 		req.event.Series = &last
 	}
 	return req
+}
+
+const requestTime = 5 * time.Second
+
+// ask makes a request. It returns what the answer means, and why for the log.
+func (e *engine) ask(ctx context.Context, w *write) (got reply, why string) {
+	limited, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	req := e.requestOf(w)
+	got, why, err := e.send(limited, req)
+	switch {
+	case err != nil:
+		return rejected, err.Error()
+	case got != written && ctx.Err() != nil:
+		return interrupted, why
+	}
+	return got, why
+}
+
+// send makes a request and reads the answer. It returns an error if the client,
+// or an error of the client, panicked.
+func (e *engine) send(ctx context.Context, req *request) (got reply, why string, err error) {
+	defer catch(e.sink, &err)
+	failed := e.sink.send(ctx, req)
+	if isnil.Is(failed) {
+		return written, "", nil
+	}
+	return read(failed, req.event != nil), e.clean(explain(failed)), nil
 }
 
 func count32(n int64) int32 { return int32(min(n, math.MaxInt32)) }

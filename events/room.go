@@ -4,191 +4,163 @@
 package events
 
 import (
-	"cmp"
+	"math/rand/v2"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"golang.org/x/time/rate"
 )
 
 const (
-	noRoom      = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
-	manyReasons = "one object has more than 8 reasons at a time"
+	noRoom     = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+	manySeries = "an object has more than 64 reasons, actions or related objects, or all of them more than 4 each"
 )
 
-// admit makes room for the object of o. It returns nil, and counts o as lost,
-// if it finds none.
-func (b *book) admit(now instant, pick uint64, o *occurrence) *object {
-	name := cmp.Or(o.ref.Namespace, b.bounds.namespace)
-	n := b.namespaces[name]
+// admit adds the object of an occurrence. It returns nil, and counts the
+// occurrence as lost, if no other object makes room.
+func (e *engine) admit(o *occurrence) *object {
+	name := o.ref.Namespace
+	if name == "" {
+		name = e.o.Namespace
+	}
+	n := e.namespaces[name]
+	isFailing := n != nil && n.isFailing()
+	if len(e.objects) >= e.o.MaxObjects && !e.makeRoom(nil, isFailing) {
+		e.lose(LostQueueFull, 1, noRoom)
+		return nil
+	}
+	n = e.namespaces[name] // its last object may have made room
 	if n == nil {
 		n = &namespace{name: name}
+		e.namespaces[name] = n
 	}
-	if now < n.gone {
-		b.lose(LostNamespaceGone, 1, "")
-		return nil
-	}
-	if !b.makeRoom(n, o.eventtype == corev1.EventTypeWarning, pick, now) {
-		b.lose(LostQueueFull, 1, noRoom)
-		return nil
-	}
-	b.namespaces[name] = n
 	n.members++
-	obj := &object{ref: *o.ref, namespace: n, limiter: b.bounds.perObject.newLimiter()}
-	b.objects[o.key] = obj
+	obj := &object{
+		key:       o.key,
+		ref:       *o.ref,
+		namespace: n,
+		requests:  perMinute(e.o.WritesPerMinute),
+		newEvents: rate.NewLimiter(rate.Every(newEventsEvery), newEventsBurst),
+		slot:      -1,
+	}
+	e.objects[o.key] = obj
 	return obj
 }
 
-// makeRoom reports whether there is room for one more object of n. It removes
-// an object that has no first Event to write. If there is none and n is
-// healthy, suspect namespaces give what they have beyond their half of the
-// book. If they have no more than that and the newcomer is a Warning, it
-// removes an object with a first Normal.
-func (b *book) makeRoom(n *namespace, isWarning bool, pick uint64, now instant) bool {
-	half := max(b.bounds.objects/2, 1)
-	if n.suspect && b.roster.doubtful >= half {
-		return false // the other half is for healthy namespaces
-	}
-	if len(b.objects) < b.bounds.objects {
+// makeRoom removes a random object about which no first Event waits. If there
+// is none, it removes one of a namespace that fails, but not for another of
+// such a namespace. It never removes except.
+func (e *engine) makeRoom(except *object, forFailing bool) bool {
+	if len(e.idle) > 0 {
+		e.evict(e.idle[rand.IntN(len(e.idle))]) //nolint:gosec // no secret
 		return true
 	}
-	victim := b.idle.pick(pick)
-	if victim == nil && !n.suspect && b.roster.doubtful > half {
-		victim = b.roster.last()
-	}
-	if victim == nil && isWarning {
-		victim = b.normals.pick(pick)
-	}
-	if victim == nil {
+	if forFailing {
 		return false
 	}
-	b.stats.Evicted++
-	b.remove(victim, now)
-	return true
+	tried := 0
+	for _, o := range e.objects { // in a random order
+		if o.namespace.isFailing() && o.writing == nil && o != except {
+			e.evict(o)
+			return true
+		}
+		tried++
+		if tried == 64 {
+			break
+		}
+	}
+	return false
 }
 
-// remove forgets obj.
-func (b *book) remove(obj *object, now instant) {
-	for _, s := range obj.series {
-		b.drop(s, s.waiting.n, LostQueueFull, noRoom)
+// evict removes an object.
+func (e *engine) evict(o *object) {
+	for _, s := range o.series {
+		e.drop(s, LostQueueFull, noRoom)
 	}
-	n := obj.namespace
-	leave(obj)
-	obj.moveTo(nil)
-	b.roster.hold(obj, false)
-	b.roster.enter(n, now)
-	n.members--
-	if n.members == 0 {
-		delete(b.namespaces, n.name)
+	e.stats.Evicted++
+	e.seriesCount -= len(o.series)
+	o.isGone = true
+	e.file(o)
+	delete(e.objects, o.key)
+	o.namespace.members--
+	if o.namespace.members == 0 {
+		delete(e.namespaces, o.namespace.name)
 	}
-	delete(b.objects, keyOf(&obj.ref))
-	b.isChanged = true
 }
 
-// drop gives up n occurrences of s that wait: repeats of a stored Event are
-// suppressed, others are lost.
-func (b *book) drop(s *series, n int64, cause, detail string) {
-	isRepeat := s.drop(n)
-	b.stats.Pending -= n
-	if isRepeat {
-		b.stats.Suppressed += n
-		return
+// drop gives up what waits of s. A count that is left is not lost, because its
+// Event is stored.
+func (e *engine) drop(s *series, cause, detail string) {
+	e.stats.Pending -= s.n
+	if s.isNews() {
+		e.lose(cause, s.n, detail)
 	}
-	b.lose(cause, n, detail)
+	s.n = 0
 }
 
-// open adds a series to obj. Where there are too many, the longest silent one
-// makes room, unless a new Event of it waits. For a Warning, the latest Normal
-// that waits makes room too. It returns nil if it finds none.
-func (b *book) open(obj *object, o *occurrence) *series {
-	if len(obj.series) >= b.bounds.series {
-		at := obj.leastUseful(o.eventtype == corev1.EventTypeWarning)
-		if at < 0 {
+// open adds a series to an object. It returns nil if no other series makes
+// room.
+func (e *engine) open(obj *object, o *occurrence) *series {
+	for len(obj.series) >= maxSeries || e.seriesCount >= seriesPerObject*e.o.MaxObjects {
+		if !e.makeSeriesRoom(obj) {
 			return nil
 		}
-		s := obj.series[at]
-		b.drop(s, s.waiting.n, LostQueueFull, manyReasons)
-		obj.series = slices.Delete(obj.series, at, at+1)
 	}
-	s := &series{identity: o.identity, pause: b.bounds.pause}
+	s := &series{identity: o.identity, kind: o.kind, pause: e.firstPause()}
 	if o.about != (about{}) {
 		a := o.about
 		s.about = &a
 	}
 	obj.series = append(obj.series, s)
+	e.seriesCount++
 	return s
 }
 
-// leastUseful returns the index of the series of o that makes room for a new
-// series, or -1.
-func (o *object) leastUseful(forWarning bool) int {
-	silent := o.longestSilent()
-	if silent < 0 && forWarning {
-		return o.latestNormal()
-	}
-	return silent
-}
-
-// longestSilent returns the index of the series of o that has had no occurrence
-// for the longest time, of those of which no Event waits. It is -1 for none.
-func (o *object) longestSilent() int {
-	at := -1
-	for i, s := range o.series {
-		if s.state == writing || s.waiting.draft != nil {
+// makeSeriesRoom removes a random series of obj that has an Event. If there is
+// none and obj may have more, another object makes room.
+func (e *engine) makeSeriesRoom(obj *object) bool {
+	n := len(obj.series)
+	first := rand.IntN(n + 1) //nolint:gosec // no secret
+	for i := range n {
+		at := (first + i) % n
+		s := obj.series[at]
+		isWriting := obj.writing != nil && obj.writing.series == s
+		if isWriting || s.isFirst() && s.n > 0 {
 			continue
 		}
-		if at < 0 || s.waiting.seen < o.series[at].waiting.seen {
-			at = i
-		}
+		e.drop(s, LostSeriesFull, manySeries)
+		obj.series = slices.Delete(obj.series, at, at+1)
+		e.seriesCount--
+		return true
 	}
-	return at
+	if n >= maxSeries {
+		return false
+	}
+	e.unfile(obj)
+	return e.makeRoom(obj, obj.namespace.isFailing())
 }
 
-// latestNormal returns the index of the series of o that had the latest
-// occurrence, of those of which a Normal waits. It is -1 for none. None of the
-// series of o is silent.
-func (o *object) latestNormal() int {
-	at := -1
-	for i, s := range o.series {
-		if s.state == writing {
-			continue
-		}
-		if s.eventtype != corev1.EventTypeNormal || s.class() == firstWarning {
-			continue
-		}
-		if at < 0 || s.waiting.seen > o.series[at].waiting.seen {
-			at = i
-		}
-	}
-	return at
-}
-
-// A pool has objects that may make room for others. It is not in any order.
-type pool []*object
-
-// pick returns one of the objects, which the number n chooses, or nil.
-func (p *pool) pick(n uint64) *object {
-	if len(*p) == 0 {
-		return nil
-	}
-	return (*p)[n%uint64(len(*p))]
-}
-
-// moveTo takes o out of its pool and puts it into p, if p is not nil.
-func (o *object) moveTo(p *pool) {
-	if o.pool == p {
+// file keeps an object among the idle ones, which may make room, while no first
+// Event of it waits.
+func (e *engine) file(o *object) {
+	if o.writing != nil || o.isGone || o.waitsForFirst() {
+		e.unfile(o)
 		return
 	}
-	if o.pool != nil {
-		rest := *o.pool
-		last := len(rest) - 1
-		rest[o.slot] = rest[last]
-		rest[o.slot].slot = o.slot
-		rest[last] = nil
-		*o.pool = rest[:last]
+	if o.slot < 0 {
+		o.slot = len(e.idle)
+		e.idle = append(e.idle, o)
 	}
-	o.pool = p
-	if p != nil {
-		o.slot = len(*p)
-		*p = append(*p, o)
+}
+
+func (e *engine) unfile(o *object) {
+	if o.slot < 0 {
+		return
 	}
+	last := len(e.idle) - 1
+	moved := e.idle[last]
+	e.idle[o.slot] = moved
+	moved.slot = o.slot
+	e.idle[last] = nil
+	e.idle = e.idle[:last]
+	o.slot = -1
 }

@@ -138,7 +138,7 @@ func stopWithCounts(t *testing.T, fail func(context.Context) error, tried bool) 
 	rec.Failure(inNamespace("good", "new"), errAway)
 	began := time.Now()
 	require.NoError(t, stop())
-	assert.LessOrEqual(t, time.Since(began), 2*time.Second)
+	assert.LessOrEqual(t, time.Since(began), 6*time.Second, "one request that hangs")
 	assert.Len(t, s.all(), 51, "the new Event of another namespace is written")
 	assertAccounts(t, rec)
 }

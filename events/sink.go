@@ -17,13 +17,22 @@ import (
 // [NewCoreSink]; it is safe for concurrent use and may be shared by Recorders.
 // Give its clients a separate rate limiter, or events queue behind reconciles.
 // The limiter must allow [Options].TotalWritesPerSecond. client-go's default of
-// 5 a second does not: set QPS and Burst of the rest.Config. If the client
-// delays a request for more than a second, the Recorder takes the API server
-// for unreachable and pauses all writes.
+// 5 a second does not: set QPS and Burst of the rest.Config. A client that
+// delays a request for more than five seconds looks like a namespace that
+// hangs.
 type Sink struct {
 	events func(namespace string) client[eventsv1.Event]
 	core   func(namespace string) client[corev1.Event]
 }
+
+// groups are the API groups that a Sink has.
+type groups uint8
+
+const (
+	bothGroups groups = iota
+	onlyEvents
+	onlyCore
+)
 
 type client[T any] interface {
 	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
@@ -34,10 +43,9 @@ type client[T any] interface {
 }
 
 // NewSink returns a Sink that writes events.k8s.io/v1. Where that group is not
-// served or not granted, it writes core/v1 Events, with the fields of both
-// versions. A Recorder has one route: it tries events.k8s.io again after 15
-// seconds if a permission was missing, and then every ten minutes. The
-// parameters are the methods of client-go's clients, as values:
+// served, and in a namespace where it is not granted, it writes core/v1 Events,
+// with the fields of both versions. It tries events.k8s.io again after ten
+// minutes. The parameters are the methods of client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //

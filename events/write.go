@@ -3,347 +3,378 @@
 
 package events
 
-import "time"
+import (
+	"context"
+	"time"
 
-// A write is one request: it creates an Event, or updates the series of a
-// stored Event. The object's reference, the draft, and the identity and the
-// about of the series do not change while it is under way, so that the shell
-// may read them without the lock.
-type write struct {
-	object  *object
-	series  *series
-	draft   *draft // nil for an update
-	carried int64  // the occurrences that it reports
-	begun   instant
-	isTrial bool // in a suspect namespace
-	core    bool // by core/v1
+	"github.com/go-logr/logr"
 
-	number      int64   // in the name of the Event
-	count       int64   // for its series
-	since, seen instant // the first and the last occurrence
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	workers       = 8                      // concurrent requests
+	perNamespace  = 2                      // of them about objects of one namespace
+	firstRetry    = 250 * time.Millisecond // after a failure of an object, and then twice as long each time
+	longestRetry  = 30 * time.Second
+	firstDenial   = 15 * time.Second // likewise after a 403: a role may be on its way
+	longestDenial = 10 * time.Minute
+	longestProbe  = 2 * time.Second  // between two requests to a server that answers, but takes no write
+	routeTime     = 10 * time.Minute // of core/v1, after events.k8s.io refused
+	troubleTime   = 15 * time.Second // of failures, before the log says so
+)
+
+// turn makes the request about the next object, if it is time. It reports
+// whether the queue has ended. One worker at a time looks for an object.
+func (e *engine) turn(
+	ctx context.Context, log logr.Logger, q workqueue.TypedDelayingInterface[*object], gate chan struct{},
+) (ended bool) {
+	gate <- struct{}{}
+	e.awaitToken(ctx)
+	o, ended := q.Get()
+	if ended {
+		<-gate
+		return true
+	}
+	defer q.Done(o)
+	e.awaitToken(ctx) // the server may have failed since
+	var w *write
+	if ctx.Err() == nil {
+		e.locked(func() {
+			w = e.enter(o)
+			if w == nil {
+				e.unhold()
+			}
+		})
+	}
+	<-gate
+	if w == nil {
+		return false
+	}
+	got, why := e.ask(ctx, w)
+	e.locked(func() {
+		e.done(w, got, why)
+		e.leave(w)
+	})
+	e.logWrite(w, got)
+	e.logRoute(log, w, got)
+	return false
 }
 
-// next returns the write to make now. If there is none, it returns when to ask
-// again. clock is the time of day in nanoseconds, which names a new Event.
-func (b *book) next(now instant, clock int64) (w *write, at instant) {
-	if b.closed {
-		return nil, never // a closed book writes nothing
+// awaitToken waits for a token of the total cap, and while the server pauses.
+// After a pause one request finds out whether the server answers.
+func (e *engine) awaitToken(ctx context.Context) {
+	for ctx.Err() == nil {
+		var wait time.Duration
+		var answered chan struct{}
+		isProbed := false
+		e.locked(func() {
+			now := time.Now()
+			wait = latest(tokenAt(e.total, now), e.server.until).Sub(now)
+			isProbed = e.server.isFailing() && e.busy > 0
+			answered = e.answered
+		})
+		if wait <= 0 && !isProbed {
+			return
+		}
+		var over <-chan time.Time
+		if wait > 0 {
+			over = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+		case <-answered:
+		case <-over:
+		}
 	}
-	for b.later.Len() > 0 && b.later.first().turn.at <= now {
-		b.settle(b.later.first(), now)
-	}
-	b.roster.wake(now)
-	n, at := b.choose(now)
-	if n != nil {
-		return b.begin(n, now, clock), now
-	}
-	if b.later.Len() > 0 {
-		at = min(at, b.later.first().turn.at)
-	}
-	if b.roster.resting.Len() > 0 {
-		at = min(at, b.roster.resting.first().order.resume)
-	}
-	return nil, at
 }
 
-// choose returns the namespace to write in now. Without one it returns when to
-// ask again.
-func (b *book) choose(now instant) (best *namespace, at instant) {
-	if b.busy >= workers {
-		return nil, never
+// enter takes an object from the queue. It returns the request to make now, or
+// nil. Where the namespace is the reason to wait, the object waits in its list.
+func (e *engine) enter(o *object) *write {
+	now := time.Now()
+	o.planned = time.Time{}
+	n := o.namespace
+	if !now.Before(n.until) {
+		n.isWoken = false
 	}
-	if b.server.failing && b.busy > 0 { // one request finds out
-		return nil, never
+	s, at := e.next(o, now)
+	switch {
+	case o.isGone, o.isParked, e.isClosed:
+		e.release(n, now)
+		return nil
+	case s == nil, at.After(now):
+		e.settle(o, now)
+		e.release(n, now)
+		return nil
+	case now.Before(n.until) && !n.isWoken:
+		n.isWoken = true
+		o.planned = n.until
+		e.queue.AddAfter(o, n.until.Sub(now))
+		return nil
+	case now.Before(n.until), n.busy >= n.share():
+		n.park(o)
+		return nil
+	case n.isFailing() && e.trials >= workers/2:
+		n.park(o)
+		e.hold(n)
+		return nil
 	}
-	at = max(b.server.resume, b.asked, b.total.ready(now))
-	if at > now {
-		return nil, at
-	}
-	best = b.roster.healthy.first()
-	trial := b.roster.trial.first()
-	if trial == nil || b.trials >= workers/2 {
-		return best, never
-	}
-	paced := b.pace.ready(now)
-	if paced > now {
-		return best, paced
-	}
-	if best == nil || trial.comesBefore(best) {
-		best = trial
-	}
-	return best, never
+	return e.begin(o, s, now)
 }
 
-// begin returns the next write in n.
-func (b *book) begin(n *namespace, now instant, clock int64) *write {
-	obj := n.first()
-	n.retries++
-	if obj.queued.queue == &n.ready {
-		n.retries = 0
+// leave is called after done: another request may begin.
+func (e *engine) leave(w *write) {
+	now := time.Now()
+	o := w.object
+	n := o.namespace
+	o.writing = nil
+	n.busy--
+	e.busy--
+	close(e.answered)
+	e.answered = make(chan struct{})
+	e.settle(o, now)
+	if o.planned.Equal(n.until) {
+		n.isWoken = true
 	}
-	s := obj.turn.series
-	leave(obj)
-	obj.moveTo(nil)
-	obj.busy = true
+	e.release(n, now)
+	if w.isTrial {
+		e.trials--
+	}
+	e.unhold()
+}
+
+// begin takes the tokens of the next request about an object. gate holds other
+// workers off, so the total cap still has the token that was there.
+func (e *engine) begin(o *object, s *series, now time.Time) *write {
+	n := o.namespace
 	n.busy++
-	b.busy++
-	b.total.take(now)
-	if n.suspect {
-		b.trials++
-		b.pace.take(now)
-	}
+	e.busy++
+	e.total.AllowN(now, 1)
+	o.requests.AllowN(now, 1)
 	w := &write{
-		object:  obj,
-		series:  s,
-		begun:   now,
-		isTrial: n.suspect,
-		since:   s.waiting.since,
-		seen:    s.waiting.seen,
+		object:      o,
+		series:      s,
+		n:           s.n,
+		isNew:       s.isNews(),
+		isFree:      o.isFree(s),
+		isChange:    s.isChange,
+		isTrial:     n.isFailing(),
+		core:        e.usesCore(o, now),
+		number:      s.stored.number,
+		count:       s.stored.count + s.n,
+		hash:        s.hash,
+		text:        s.text,
+		annotations: s.annotations,
+		since:       s.since,
+		last:        s.last,
 	}
-	w.carried = s.begin()
-	w.draft = s.waiting.draft
-	w.core = b.usesCore(s, now)
-	w.number = s.stored.number
-	w.count = s.stored.count + w.carried
-	if w.draft != nil {
-		b.name(w.draft, clock)
-		w.number = w.draft.number
-		w.count = w.carried
+	s.n = 0
+	s.isChange = false
+	o.writing = w
+	e.unfile(o)
+	if w.isTrial {
+		e.trials++
 	}
-	b.roster.enter(n, now)
-	b.isChanged = true
+	if !w.isNew {
+		return w
+	}
+	if !w.isFree {
+		o.newEvents.AllowN(now, 1)
+	}
+	w.count = w.n
+	w.number = s.unsure.number
+	w.isUnsure = w.number != 0
+	if !w.isUnsure {
+		s.isOld = false
+		e.lastNumber = max(now.UnixNano(), e.lastNumber+1)
+		w.number = e.lastNumber
+	}
 	return w
 }
 
-// name gives a new Event a number that no other one has, also where the clock
-// is coarse or steps back.
-func (b *book) name(d *draft, clock int64) {
-	if d.number == 0 {
-		b.lastNumber = max(clock, b.lastNumber+1)
-		d.number = b.lastNumber
+// usesCore reports whether the next request about an object goes to core/v1.
+func (e *engine) usesCore(o *object, now time.Time) bool {
+	switch e.sink.groups() {
+	case onlyEvents:
+		return false
+	case onlyCore:
+		return true
+	case bothGroups:
 	}
+	return o.refused != written || now.Before(e.coreUntil) || now.Before(o.namespace.coreUntil)
 }
 
-// usesCore reports whether the next request of s goes to core/v1.
-func (b *book) usesCore(s *series, now instant) bool {
+// done accounts for a request.
+func (e *engine) done(w *write, got reply, why string) {
+	now := time.Now()
+	s := w.series
+	o := w.object
+	n := o.namespace
+	if got != written {
+		e.putBack(w, now)
+	}
+	isStored := got == nameTaken && w.isUnsure // by an earlier attempt
+	isRefused := got == groupDenied || got == groupAbsent
 	switch {
-	case b.bounds.groups != bothGroups:
-		return b.bounds.groups == onlyCore
-	case s.trouble.refusal != nil:
-		return !s.trouble.refusal.core
-	}
-	return now < b.route.core
-}
-
-// done accounts for a write and lets the next one about the object begin. It
-// returns a detour to log, or nil.
-func (b *book) done(now instant, w *write, a answer) *detour {
-	s := w.series
-	n := w.object.namespace
-	got := a.reply
-	if got == nameTaken {
-		got = w.draft.rename()
-	}
-	n.busy--
-	b.busy--
-	if w.isTrial {
-		b.trials--
-	}
-	w.object.busy = false
-	w.object.limiter.take(now)
-	if got <= serverFails {
-		b.learn(w, got, a.silent, now)
-	}
-	var d *detour
-	if got <= rejected {
-		d = b.route.accept(w.core, s.trouble.refusal, now)
-		s.trouble.refusal = nil
-	}
-	b.move(w, got, a, now)
-	if b.closed { // no later write reports what this one did not
-		b.drop(s, s.waiting.n, LostShutdown, b.late)
-	}
-	b.settle(w.object, now)
-	b.roster.enter(n, now)
-	b.isChanged = true
-	return d
-}
-
-// move moves the series of w to its next state.
-func (b *book) move(w *write, got reply, a answer, now instant) {
-	s := w.series
-	switch got {
-	case written:
-		b.stats.Pending -= w.carried
-		b.stats.Written++
-		b.stats.Coalesced += w.carried - 1
-		b.stats.Unread += s.succeed(w, now, b.bounds.longest)
-	case nameTaken:
-		b.again(w, 0, afterFailure, false)
-	case eventGone:
-		if s.waiting.draft == nil {
-			b.drop(s, s.waiting.n, LostExpired, "")
-		}
-		s.vanish()
-	case groupDenied, groupAbsent:
-		b.denied(w, a, now)
-	case serverFails:
-		b.asked = max(b.asked, now.add(a.retryAfter))
-		b.failed(w, a, now)
-	case namespaceFails:
-		b.failed(w, a, now)
-	case interrupted:
-		b.again(w, 0, afterFailure, true)
-	case namespaceGone:
-		w.object.namespace.gone = now.add(goneTime)
-		b.giveUp(w, LostNamespaceGone, a.why, now)
-	case rejected:
-		b.giveUp(w, LostRejected, a.why, now)
-	}
-}
-
-// goneTime is how long a namespace is taken for absent.
-const goneTime = 30 * time.Second
-
-// again has a write made again at the given instant or later.
-func (b *book) again(w *write, until instant, why after, isUnsure bool) {
-	if !b.closed {
-		b.stats.Retried++
-	}
-	w.series.retry(w, until, why, isUnsure)
-}
-
-// giveUp drops the write of w, and what waited for it.
-func (b *book) giveUp(w *write, cause, why string, now instant) {
-	n := w.series.refuse(w, cause, now, b.bounds.longest)
-	b.stats.Pending -= n
-	b.lose(cause, n, why)
-}
-
-// denied is called when an API group refuses a write. The other group is left
-// to try, and after roleTime both again, until patience ends. A refusal to
-// report names the permission to grant first.
-func (b *book) denied(w *write, a answer, now instant) {
-	s := w.series
-	latest := &refusal{why: a.why, core: w.core, notServed: a.reply == groupAbsent}
-	earlier := s.trouble.refusal
-	if earlier == nil && b.bounds.groups == bothGroups {
-		s.trouble.refusal = latest
-		b.again(w, 0, afterFailure, false)
-		return
-	}
-	s.trouble.refusal = nil
-	final := latest
-	if earlier != nil && !earlier.notServed && (latest.core || latest.notServed) {
-		final = earlier
-	}
-	since := s.fail(true, now)
-	limit := patience
-	if b.flushing > 0 {
-		limit = roleTime
-	}
-	switch {
-	case s.trouble.cause == "" && now.since(since) < limit:
-		b.again(w, now.add(roleTime), afterDenial, false)
-	case final.notServed: // by no group
-		b.giveUp(w, LostRejected, final.why, now)
+	case got == written, isStored:
+		e.wrote(w, isStored, now)
+	case got == nameTaken:
+		e.works(n)
+		e.again(o, firstRetry, longestRetry, now)
+	case got == eventGone:
+		s.stored = stored{}
+		e.works(n)
+	case got == rejected:
+		e.works(n)
+		e.reject(w, why, now)
+	case got == namespaceGone:
+		n.fail(now, longestRetry)
+		e.dropWaiting(o, why, now)
+	case got == interrupted:
+		s.attempted(w)
+	case isRefused && !w.core && e.sink.groups() == bothGroups:
+		n.refusal = why
+		o.refused = got
+	case isRefused:
+		e.denied(o, why, now)
 	default:
-		b.giveUp(w, LostForbidden, final.why, now)
+		s.attempted(w)
+		e.failed(o, got, why, now)
+	}
+	if e.isClosed {
+		e.dropAll(o, LostShutdown, e.late)
 	}
 }
 
-// failed has a write made again after a failure, or gives up a new Event.
-func (b *book) failed(w *write, a answer, now instant) {
+// putBack has what a request did not report wait again, behind what waits.
+func (e *engine) putBack(w *write, now time.Time) {
 	s := w.series
-	since := s.fail(false, now)
-	isTried := w.draft != nil && s.trouble.attempts >= manyAttempts
-	if isTried && b.isHopeless(w.object.namespace, since, now) {
-		w.object.namespace.gaveUp = now
-		b.giveUp(w, LostExpired, a.why, now)
-		s.forgive(now)
+	ep := w.object.episode(s.controller)
+	if s.kind == recovery && ep != nil && ep.failure != "" {
+		e.stats.Pending -= w.n // it fails again
 		return
 	}
-	// It grows faster than the pauses of a breaker: each attempt takes a token
-	// of the object.
-	pause := min(max(3*now.since(since), firstPause), longestPause)
-	b.again(w, now.add(pause), afterFailure, true)
+	s.n += w.n
+	s.since = w.since
+	s.order = now
+	s.isOld = s.isOld || s.isChange
+	s.isChange = s.isChange || w.isChange
 }
 
-// manyAttempts is how often a write that is given up has failed.
-const manyAttempts = 8
-
-// isHopeless reports whether a new Event in n that fails since then is given
-// up: after five minutes, if most writes in other namespaces have succeeded in
-// that time. During an outage nothing is given up. While no write in n
-// succeeds, one Event in five minutes is, because the next attempt may find n
-// well again.
-func (b *book) isHopeless(n *namespace, since, now instant) bool {
-	if n.written <= since {
-		since = max(since, n.gaveUp)
-	}
-	return now.since(since) >= b.bounds.retry && b.recent.isFineElsewhere(n, since)
-}
-
-// learn updates the breakers by the answer to w. If no answer came, silent is
-// true.
-func (b *book) learn(w *write, got reply, silent bool, now instant) {
-	n := w.object.namespace
-	isFailure := got >= namespaceFails
+// wrote is called when an Event has reported occurrences. If isStored is true,
+// an earlier attempt had, and the occurrences were put back.
+func (e *engine) wrote(w *write, isStored bool, now time.Time) {
+	s := w.series
+	o := w.object
+	n := w.n
 	switch {
-	case got == serverFails || silent && b.server.failing:
-		if !b.server.failing || b.blamed != n { // repeated failures of n alone may be its own fault
-			b.server.fail(w.begun, now)
-		}
-		b.blamed = n
-	case !silent:
-		b.server.add(false)
+	case isStored:
+		n = min(s.unsure.count, s.n)
+		s.n -= n
+		s.since = s.last // of what came after that attempt
+		s.stored = s.unsure
+		s.isChange = s.isOld
+	case w.isNew:
+		s.stored = stored{number: w.number, count: w.count, hash: w.hash}
+	default:
+		s.stored.count = w.count
 	}
-	if isFailure {
-		n.fail(w.begun, now)
-	} else {
-		n.add(false)
+	if w.isNew && w.isFree {
+		o.reasons = append(o.reasons, s.reason)
 	}
-	if isFailure || got == written {
-		b.recent.add(n, !isFailure, now)
+	s.unsure = stored{}
+	s.due = now.Add(s.pause)
+	s.pause = min(2*s.pause, longestPause)
+	e.stats.Pending -= n
+	e.stats.Written++
+	e.works(o.namespace)
+	o.failures = 0
+	o.isDenied = false
+	if w.core && o.refused == groupAbsent {
+		e.coreUntil = now.Add(routeTime)
 	}
-	if got == written {
-		n.written = now
+	if w.core && o.refused == groupDenied {
+		o.namespace.coreUntil = now.Add(routeTime)
 	}
-	isSlow := now.since(w.begun) > quickTime+spareTime
-	b.roster.suspend(n, got > eventGone || isSlow)
+	o.refused = written
 }
 
-// recent has the last answers of all namespaces.
-type recent struct {
-	answers [window]struct {
-		namespace *namespace
-		succeeded bool
-		at        instant
-	}
-	oldest int // index
+// works is called when a namespace has answered well.
+func (e *engine) works(n *namespace) {
+	n.health = health{}
+	n.isWoken = false
+	e.server = health{}
 }
 
-func (r *recent) add(n *namespace, succeeded bool, now instant) {
-	last := &r.answers[r.oldest]
-	last.namespace = n
-	last.succeeded = succeeded
-	last.at = now
-	r.oldest = (r.oldest + 1) % window
+// again has the next request about an object wait.
+func (e *engine) again(o *object, first, longest time.Duration, now time.Time) {
+	e.stats.Retried++
+	o.failures++
+	pause := min(first<<min(o.failures-1, 16), longest)
+	o.retry = latest(now.Add(pause), o.namespace.until)
 }
 
-// isFineElsewhere reports whether the requests in other namespaces have
-// succeeded since then: at least four, and four of five.
-func (r *recent) isFineElsewhere(n *namespace, since instant) bool {
-	succeeded := 0
-	failed := 0
-	for _, a := range r.answers {
-		switch {
-		case a.namespace == nil || a.namespace == n || a.at <= since:
-		case a.succeeded:
-			succeeded++
-		default:
-			failed++
-		}
+// failed has a request made again later.
+func (e *engine) failed(o *object, got reply, why string, now time.Time) {
+	n := o.namespace
+	h := &n.health
+	longest := longestRetry
+	switch {
+	case got == noConnection, got == noAnswer && e.server.isFailing():
+		h = &e.server
+	case got == serverFails:
+		h = &e.server
+		longest = longestProbe
 	}
-	return succeeded >= 4 && succeeded >= 4*failed
+	h.fail(now, longest)
+	o.isDenied = false
+	e.again(o, firstRetry, longestRetry, now)
+	e.complain(h, why, now)
+}
+
+// denied has a request made again that no group of events takes, by both.
+func (e *engine) denied(o *object, why string, now time.Time) {
+	n := o.namespace
+	if o.refused != groupDenied { // it names the permission to grant first
+		n.refusal = why
+	}
+	n.coreUntil = time.Time{}
+	n.fail(now, longestDenial)
+	o.refused = written
+	o.isDenied = true
+	e.again(o, firstDenial, longestDenial, now)
+	e.complain(&n.health, n.refusal, now)
+}
+
+// complain has the log say, at most once a minute, that requests fail.
+func (e *engine) complain(h *health, why string, now time.Time) {
+	if now.Sub(h.failing) >= troubleTime && now.Sub(e.troubled) >= time.Minute {
+		e.trouble = why
+		e.troubled = now
+	}
+}
+
+// reject gives up what a request did not report, because the API server finds
+// it invalid. The same text waits for a pause.
+func (e *engine) reject(w *write, why string, now time.Time) {
+	s := w.series
+	n := w.n
+	if s.hash == w.hash {
+		n = s.n
+		s.refused = now.Add(s.pause)
+		s.pause = min(2*s.pause, longestPause)
+	}
+	s.n -= n
+	s.stored = stored{}
+	s.unsure = stored{}
+	e.stats.Pending -= n
+	e.lose(LostRejected, n, why)
+}
+
+// dropAll gives up all that waits about an object.
+func (e *engine) dropAll(o *object, cause, detail string) {
+	for _, s := range o.series {
+		e.drop(s, cause, detail)
+	}
 }

@@ -42,6 +42,12 @@ func (l *LegacyRecorder) AnnotatedEventf(
 	args ...any,
 ) {
 	if l != nil {
-		l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
+		l.r.add(Entry{
+			Regarding:   object,
+			Annotations: annotations,
+			Type:        eventtype,
+			Reason:      reason,
+			Note:        notef(messageFmt, args...),
+		})
 	}
 }

@@ -98,29 +98,22 @@ func (r *Recorder) Eventf(
 	eventtype, reason, action, note string,
 	args ...any,
 ) {
-	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
+	r.add(Entry{
+		Regarding: regarding,
+		Related:   related,
+		Type:      eventtype,
+		Reason:    reason,
+		Action:    action,
+		Note:      notef(note, args...),
+	})
 }
 
-// AnnotatedEventf is Eventf with annotations.
-func (r *Recorder) AnnotatedEventf(
-	regarding, related runtime.Object,
-	annotations map[string]string,
-	eventtype, reason, action, note string,
-	args ...any,
-) {
-	text := strings.ReplaceAll(note, "%%", "%")
-	if len(args) > 0 {
-		text = format(note, args...)
+// notef formats a note. Without args only %% is replaced.
+func notef(note string, args ...any) string {
+	if len(args) == 0 {
+		return strings.ReplaceAll(note, "%%", "%")
 	}
-	r.add(Entry{
-		Regarding:   regarding,
-		Related:     related,
-		Annotations: annotations,
-		Type:        eventtype,
-		Reason:      reason,
-		Action:      action,
-		Note:        text,
-	})
+	return format(note, args...)
 }
 
 // Failure adds a Warning for err, with the reason of events.Classify. A nil err
@@ -203,14 +196,6 @@ func (r *Recorder) begin(obj runtime.Object, reason string) {
 	r.open[id] = reason
 }
 
-// Forget closes the open failure of obj, as events.Recorder does: a nil error
-// after it adds nothing. It finds the failure by the uid of obj, if it has one.
-func (r *Recorder) Forget(obj runtime.Object) {
-	if r != nil {
-		r.end(obj)
-	}
-}
-
 // end closes the failure of obj and returns its reason; "" if none is open.
 func (r *Recorder) end(obj runtime.Object) (from string) {
 	id := r.identity(obj)
@@ -257,10 +242,6 @@ func (r *Recorder) Reset() {
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	return run(ctx)
 }
-
-// HasPending is false, as that of events.Recorder is when all Events are
-// written: an entry waits for nothing.
-func (*Recorder) HasPending(runtime.Object) bool { return false }
 
 // Wait returns the entries as soon as there are n. If ctx ends first, it
 // returns the entries so far and an error.

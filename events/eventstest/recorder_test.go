@@ -31,20 +31,13 @@ import (
 // What a reconciler may ask for, both recorders have.
 type recorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
-	AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any)
 	Failure(obj runtime.Object, err error)
 	FailureReason(obj runtime.Object, reason string, err error)
-	Forget(obj runtime.Object)
 }
 
-// runner is the sixth.
+// runner is the fourth.
 type runner interface {
 	RunWith(ctx context.Context, run func(ctx context.Context) error) error
-}
-
-// waiter is what a controller uses that waits for an Event.
-type waiter interface {
-	HasPending(obj runtime.Object) bool
 }
 
 var (
@@ -52,8 +45,6 @@ var (
 	_ recorder                   = (*eventstest.Recorder)(nil)
 	_ runner                     = (*events.Recorder)(nil)
 	_ runner                     = (*eventstest.Recorder)(nil)
-	_ waiter                     = (*events.Recorder)(nil)
-	_ waiter                     = (*eventstest.Recorder)(nil)
 	_ clientevents.EventRecorder = (*eventstest.Recorder)(nil)
 	_ record.EventRecorder       = (*eventstest.LegacyRecorder)(nil)
 )
@@ -69,7 +60,7 @@ func TestEntriesAreTyped(t *testing.T) {
 	var rec eventstest.Recorder
 	run := object("a")
 	rec.Eventf(run, object("b"), "Normal", "Started", "", "started with %d steps", 3)
-	rec.AnnotatedEventf(run, nil, map[string]string{"k": "v"}, "Warning", "Slow", "Wait", "100%% used")
+	rec.Eventf(run, nil, "Warning", "Slow", "Wait", "100%% used")
 	rec.Legacy().Event(run, "Normal", "Plain", "100% done")
 	rec.Legacy().AnnotatedEventf(run, map[string]string{"k": "v"}, "Normal", "Old", "%s", "way")
 	rec.Legacy().Eventf(run, "Normal", "Old", "password=%s", "hunter2")
@@ -80,7 +71,7 @@ func TestEntriesAreTyped(t *testing.T) {
 	}, got[0])
 	assert.Equal(t, "100% used", got[1].Note)
 	assert.Equal(t, "Wait", got[1].Action)
-	assert.Equal(t, map[string]string{"k": "v"}, got[1].Annotations)
+	assert.Equal(t, map[string]string{"k": "v"}, got[3].Annotations)
 	assert.Equal(t, "100% done", got[2].Note)
 	assert.Equal(t, "way", got[3].Note)
 	assert.Equal(t, "password=[redacted]", got[4].Note, "notes are redacted as in a cluster")
@@ -98,25 +89,11 @@ func TestFailuresRecoverOnce(t *testing.T) {
 	rec.FailureReason(a, "Own", errors.New("x"))
 	rec.Failure(a, nil)
 	rec.Failure(a, nil)
-	rec.Forget(a)
 	assert.Equal(t, []string{events.MissingSecret, "Own", events.Recovered}, rec.Reasons())
 	got := rec.Entries()
 	assert.True(t, got[0].Terminal)
 	require.ErrorIs(t, got[0].Err, missing)
 	assert.Equal(t, "recovered from Own", got[2].Note)
-}
-
-func TestForgetClosesTheFailure(t *testing.T) {
-	var rec eventstest.Recorder
-	rec.Forget(object("a")) // nothing is known of it
-	rec.Forget(nil)
-	rec.FailureReason(object("a"), "Own", errors.New("x"))
-	rec.FailureReason(object("b"), "Own", errors.New("x"))
-	rec.Forget(object("a"))
-	rec.Failure(object("a"), nil)
-	assert.Equal(t, []string{"Own", "Own"}, rec.Reasons(), "as in a cluster (TestForget of package events)")
-	rec.Failure(object("b"), nil)
-	assert.Equal(t, []string{"Own", "Own", events.Recovered}, rec.Reasons(), "the failure of the other object stays open")
 }
 
 func TestWhatAClusterWouldRefuseIsMarked(t *testing.T) {
@@ -171,7 +148,7 @@ func TestRedactIsThatOfTheOptions(t *testing.T) {
 func TestAnnotationsAreWhatAClusterGets(t *testing.T) {
 	rec := &eventstest.Recorder{}
 	given := map[string]string{"dsn": "postgres://u:hunter2@db\nx", "long": strings.Repeat("x", 2000)}
-	rec.AnnotatedEventf(&corev1.Pod{}, nil, given, "Normal", "A", "", "")
+	rec.Legacy().AnnotatedEventf(&corev1.Pod{}, given, "Normal", "A", "")
 	got := rec.Entries()[0].Annotations
 	assert.Equal(t, "postgres://u:[redacted]@db x", got["dsn"])
 	assert.Len(t, got["long"], 1024)
@@ -223,12 +200,6 @@ func TestRunWith(t *testing.T) {
 	assert.Len(t, rec.Entries(), 1)
 }
 
-func TestHasPending(t *testing.T) {
-	var rec eventstest.Recorder
-	rec.Failure(object("a"), errors.New("x"))
-	assert.False(t, rec.HasPending(object("a")))
-}
-
 // TestFailure_PassesOverConflicts, as events.Recorder does for two minutes.
 func TestFailure_PassesOverConflicts(t *testing.T) {
 	var rec eventstest.Recorder
@@ -252,10 +223,8 @@ func (r raced) Unwrap() error { return r.error }
 func TestANilRecorder_DoesNothing(t *testing.T) {
 	var rec *eventstest.Recorder
 	rec.Eventf(object("a"), nil, "Normal", "A", "", "")
-	rec.AnnotatedEventf(object("a"), nil, nil, "Normal", "A", "", "")
 	rec.Failure(object("a"), errors.New("x"))
 	rec.FailureReason(object("a"), "A", errors.New("x"))
-	rec.Forget(object("a"))
 	rec.Reset()
 	rec.Legacy().Event(object("a"), "Normal", "A", "")
 	rec.Legacy().Eventf(object("a"), "Normal", "A", "")

@@ -74,7 +74,7 @@ func helloEvents(ctx context.Context, out io.Writer) error {
 	for range 1000 {
 		rec.Failure(run, errors.New("dial postgres://agent:hunter2@db/runs: connection refused"))
 	}
-	err = rec.Flush(ctx) // a controller runs rec.Start(ctx), which also flushes at its end
+	err = rec.Flush(ctx) // a controller runs rec.RunWith, which also flushes at its end
 	if err != nil {
 		return err
 	}

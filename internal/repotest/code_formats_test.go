@@ -35,7 +35,7 @@ func TestVet_ReportsWrongFormats(t *testing.T) {
 		functions = append(functions, m[1]+"."+m[2])
 	}
 	assert.ElementsMatch(t, []string{
-		"events.Recorder.Eventf", "events.Recorder.AnnotatedEventf", "events.LegacyRecorder.Eventf", "events.LegacyRecorder.AnnotatedEventf",
-		"eventstest.Recorder.Eventf", "eventstest.Recorder.AnnotatedEventf", "eventstest.LegacyRecorder.Eventf", "eventstest.LegacyRecorder.AnnotatedEventf",
+		"events.Recorder.Eventf", "events.LegacyRecorder.Eventf", "events.LegacyRecorder.AnnotatedEventf",
+		"eventstest.Recorder.Eventf", "eventstest.LegacyRecorder.Eventf", "eventstest.LegacyRecorder.AnnotatedEventf",
 	}, functions, "go vet does not check these functions; they must end in f and call fmt.Sprintf:\n%s", out)
 }

@@ -26,50 +26,25 @@ import (
 // runnables without leadership, then the reconcilers and other runnables with
 // leadership, and then the caches.
 func TestRecorder_WritesWhatTheLastReconcileRecords(t *testing.T) {
-	tests := map[string]struct {
-		reason        string
-		start         func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error
-		written, lost int
-	}{
-		"RunWith": {
-			"The recorder ends after the manager.",
-			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
-				return rec.RunWith(ctx, mgr.Start)
-			},
-			1, 0,
-		},
-		"Add": {
-			"The manager stops the recorder before the reconcilers; the recorder counts the lost Event.",
-			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
-				require.NoError(t, mgr.Add(rec))
-				return mgr.Start(ctx)
-			},
-			0, 1,
-		},
-	}
-	for which, tc := range tests {
-		t.Run(which, func(t *testing.T) {
-			cs := fake.NewClientset()
-			rec, err := events.New(events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events), name, events.Options{Scheme: clientgoscheme.Scheme})
-			require.NoError(t, err)
-			options := ctrl.Options{}
-			options.Metrics.BindAddress = "0"
-			mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
-			require.NoError(t, err)
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			require.NoError(t, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { // like a controller, it ends with its last reconcile
-				stop()
-				<-ctx.Done()
-				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}
-				rec.Eventf(object, nil, corev1.EventTypeNormal, "Last", "Reconcile", "the last one")
-				return nil
-			})))
-			require.NoError(t, tc.start(ctx, mgr, rec))
-			list, err := cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
-			require.NoError(t, err)
-			assert.Len(t, list.Items, tc.written, tc.reason)
-			assert.Equal(t, int64(tc.lost), rec.Stats().Lost[events.LostShutdown], tc.reason)
-		})
-	}
+	cs := fake.NewClientset()
+	rec, err := events.New(events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events), name, events.Options{Scheme: clientgoscheme.Scheme})
+	require.NoError(t, err)
+	options := ctrl.Options{}
+	options.Metrics.BindAddress = "0"
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	require.NoError(t, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { // like a controller, it ends with its last reconcile
+		stop()
+		<-ctx.Done()
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}
+		rec.Eventf(object, nil, corev1.EventTypeNormal, "Last", "Reconcile", "the last one")
+		return nil
+	})))
+	require.NoError(t, rec.RunWith(ctx, mgr.Start))
+	list, err := cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, 1, "the recorder ends after the manager")
+	assert.Empty(t, rec.Stats().Lost)
 }

@@ -117,26 +117,21 @@ func (c *Controller) enqueueOwner(obj any) {
 
 // Start works until ctx ends. It returns when everything it started has ended.
 func (c *Controller) Start(ctx context.Context) error {
-	var recording, working sync.WaitGroup
-	var lost error
-	// The last Events are still written.
-	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopRecording()
-	recording.Go(func() { lost = c.events.Start(recordingCtx) })
-	for _, informer := range c.informers {
-		working.Go(func() { informer.RunWithContext(ctx) })
-	}
-	working.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), c.Synced) {
-			c.work(ctx)
+	return c.events.RunWith(ctx, func(ctx context.Context) error { // the last Events are still written
+		var working sync.WaitGroup
+		for _, informer := range c.informers {
+			working.Go(func() { informer.RunWithContext(ctx) })
 		}
+		working.Go(func() {
+			if cache.WaitForCacheSync(ctx.Done(), c.Synced) {
+				c.work(ctx)
+			}
+		})
+		<-ctx.Done()
+		c.queue.ShutDown()
+		working.Wait()
+		return nil
 	})
-	<-ctx.Done()
-	c.queue.ShutDown()
-	working.Wait()
-	stopRecording()
-	recording.Wait()
-	return lost
 }
 
 // Synced reports whether the Backups and the Jobs have been read.

@@ -11,10 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	clientevents "k8s.io/client-go/tools/events"
-
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/events/eventstest"
+	_ "github.com/proompteng/controllerkit/events"
+	_ "github.com/proompteng/controllerkit/events/eventstest"
 	_ "github.com/proompteng/controllerkit/events/redact"
 	_ "github.com/proompteng/controllerkit/jobgc"
 	_ "github.com/proompteng/controllerkit/jobgc/expire"
@@ -30,12 +28,6 @@ import (
 	_ "github.com/proompteng/controllerkit/status/applyconfiguration"
 	_ "github.com/proompteng/controllerkit/status/rules"
 	_ "github.com/proompteng/controllerkit/status/statustest"
-)
-
-// What the client-go of the root's go.mod does not have yet.
-var (
-	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
-	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
 )
 
 // The unit tests of the packages use it.

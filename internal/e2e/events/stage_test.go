@@ -128,7 +128,7 @@ func record(t *testing.T, config *rest.Config, sink way, o events.Options) *reco
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(logr.NewContext(context.WithoutCancel(t.Context()), logr.Discard()))
 	var running sync.WaitGroup
-	running.Go(func() { _ = r.Start(ctx) })
+	running.Go(func() { _ = r.RunWith(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()

@@ -11,11 +11,9 @@ import (
 
 func wrong(r *events.Recorder, l *events.LegacyRecorder, tr *eventstest.Recorder, tl *eventstest.LegacyRecorder) {
 	r.Eventf(nil, nil, "Normal", "Reason", "Action", "%d", "text")
-	r.AnnotatedEventf(nil, nil, nil, "Normal", "Reason", "Action", "%d", "text")
 	l.Eventf(nil, "Normal", "Reason", "%d", "text")
 	l.AnnotatedEventf(nil, nil, "Normal", "Reason", "%d", "text")
 	tr.Eventf(nil, nil, "Normal", "Reason", "Action", "%d", "text")
-	tr.AnnotatedEventf(nil, nil, nil, "Normal", "Reason", "Action", "%d", "text")
 	tl.Eventf(nil, "Normal", "Reason", "%d", "text")
 	tl.AnnotatedEventf(nil, nil, "Normal", "Reason", "%d", "text")
 }
