@@ -42,20 +42,28 @@ func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 	if len(s.Containers) == 0 {
 		p.add(field.Required(path.Child("containers"), "list at least one container"))
 	}
-	for _, c := range containers(s) {
-		if c.of.Image == "" {
-			p.add(field.Required(c.path.Child("image"), "set an image"))
-		}
-		once(p, c.path.Child("env"), c.of.Env, func(v corev1.EnvVar) string { return v.Name })
-		once(p, c.path.Child("ports"), c.of.Ports, port)
-		for i, v := range c.of.Env {
-			p.variable(v, c.path.Child("env").Index(i))
-		}
-	}
+	p.containers(s.Containers, path.Child("containers"))
+	p.containers(s.InitContainers, path.Child("initContainers"))
 	once(p, path.Child("hostAliases"), s.HostAliases, func(a corev1.HostAlias) string { return a.IP })
 	secret := func(r corev1.LocalObjectReference) string { return r.Name }
 	once(p, path.Child("imagePullSecrets"), s.ImagePullSecrets, secret)
-	p.hashKeys(s)
+	p.spread(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
+	p.affinity(s.Affinity, path.Child("affinity"))
+}
+
+func (p *problems) containers(list []corev1.Container, path *field.Path) {
+	for i := range list {
+		c := &list[i]
+		at := path.Index(i)
+		if c.Image == "" {
+			p.add(field.Required(at.Child("image"), "set an image"))
+		}
+		once(p, at.Child("env"), c.Env, func(v corev1.EnvVar) string { return v.Name })
+		once(p, at.Child("ports"), c.Ports, port)
+		for j, v := range c.Env {
+			p.variable(v, at.Child("env").Index(j))
+		}
+	}
 }
 
 // variable checks where a value comes from: the controller refuses two sources,
@@ -119,63 +127,45 @@ func port(c corev1.ContainerPort) string {
 	return fmt.Sprintf("%d/%s", c.ContainerPort, protocol)
 }
 
-// placed is a part of a pod template with its path.
-type placed[T any] struct {
-	path *field.Path
-	of   *T
-}
-
-func place[T any](path *field.Path, list []T) []placed[T] {
-	all := make([]placed[T], len(list))
-	for i := range list {
-		all[i] = placed[T]{path.Index(i), &list[i]}
-	}
-	return all
-}
-
-func containers(s *corev1.PodSpec) []placed[corev1.Container] {
-	path := at("template", "spec")
-	all := place(path.Child("containers"), s.Containers)
-	return append(all, place(path.Child("initContainers"), s.InitContainers)...)
-}
-
-// hashKeys warns of the label pod-template-hash in scheduling rules. The pods
-// of a Rollout have rollouts-pod-template-hash.
-func (p *problems) hashKeys(s *corev1.PodSpec) {
-	check := func(path *field.Path, keys []string) {
-		i := slices.Index(keys, "pod-template-hash")
-		if i >= 0 {
-			p.warn(field.Invalid(path.Index(i), keys[i],
-				"pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out"))
-		}
-	}
-	path := at("template", "spec", "topologySpreadConstraints")
-	for i, c := range s.TopologySpreadConstraints {
-		check(path.Index(i).Child("matchLabelKeys"), c.MatchLabelKeys)
-	}
-	for _, term := range podTerms(s.Affinity) {
-		check(term.path.Child("matchLabelKeys"), term.of.MatchLabelKeys)
-		check(term.path.Child("mismatchLabelKeys"), term.of.MismatchLabelKeys)
+func (p *problems) spread(constraints []corev1.TopologySpreadConstraint, path *field.Path) {
+	for i, c := range constraints {
+		p.hashKey(c.MatchLabelKeys, path.Index(i).Child("matchLabelKeys"))
 	}
 }
 
-// podTerms are the rules that place a pod by other pods.
-func podTerms(a *corev1.Affinity) []placed[corev1.PodAffinityTerm] {
+// affinity checks the rules that place a pod by other pods.
+func (p *problems) affinity(a *corev1.Affinity, path *field.Path) {
 	if a == nil {
-		return nil
+		return
 	}
 	near := ptr.Deref(a.PodAffinity, corev1.PodAffinity{})
-	apart := corev1.PodAffinity(ptr.Deref(a.PodAntiAffinity, corev1.PodAntiAffinity{}))
-	var all []placed[corev1.PodAffinityTerm]
-	for i, rules := range []corev1.PodAffinity{near, apart} {
-		path := at("template", "spec", "affinity", []string{"podAffinity", "podAntiAffinity"}[i])
-		required := path.Child("requiredDuringSchedulingIgnoredDuringExecution")
-		all = append(all, place(required, rules.RequiredDuringSchedulingIgnoredDuringExecution)...)
-		preferred := path.Child("preferredDuringSchedulingIgnoredDuringExecution")
-		for _, w := range place(preferred, rules.PreferredDuringSchedulingIgnoredDuringExecution) {
-			term := placed[corev1.PodAffinityTerm]{w.path.Child("podAffinityTerm"), &w.of.PodAffinityTerm}
-			all = append(all, term)
-		}
+	apart := ptr.Deref(a.PodAntiAffinity, corev1.PodAntiAffinity{})
+	p.podAffinity(near, path.Child("podAffinity"))
+	p.podAffinity(corev1.PodAffinity(apart), path.Child("podAntiAffinity"))
+}
+
+func (p *problems) podAffinity(rules corev1.PodAffinity, path *field.Path) {
+	term := func(t *corev1.PodAffinityTerm, path *field.Path) {
+		p.hashKey(t.MatchLabelKeys, path.Child("matchLabelKeys"))
+		p.hashKey(t.MismatchLabelKeys, path.Child("mismatchLabelKeys"))
 	}
-	return all
+	required := rules.RequiredDuringSchedulingIgnoredDuringExecution
+	for i := range required {
+		term(&required[i], path.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i))
+	}
+	preferred := rules.PreferredDuringSchedulingIgnoredDuringExecution
+	for i := range preferred {
+		at := path.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i)
+		term(&preferred[i].PodAffinityTerm, at.Child("podAffinityTerm"))
+	}
+}
+
+// hashKey warns of the label pod-template-hash in a scheduling rule. The pods
+// of a Rollout have rollouts-pod-template-hash.
+func (p *problems) hashKey(keys []string, path *field.Path) {
+	i := slices.Index(keys, "pod-template-hash")
+	if i >= 0 {
+		p.warn(field.Invalid(path.Index(i), keys[i],
+			"pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out"))
+	}
 }
