@@ -103,6 +103,9 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	if r.writer.IsStale(run) {
 		return conflictDelay, nil // the cache does not show the last write yet
 	}
+	if r.writer.IsStale(run) {
+		return conflictDelay, nil // the cache does not show the last write yet
+	}
 	before := run.DeepCopy()
 	secret := r.secrets.Begin(r.secretOf(run))
 	defer secret.Done()

@@ -87,6 +87,44 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 	assert.Empty(t, recorder.Reasons())
 }
 
+// TestReconcile_DoesNoWorkOnAnOldCopy: the cache does not show the last write
+// of this controller yet.
+func TestReconcile_DoesNoWorkOnAnOldCopy(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	task := &v1.Task{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1", Generation: 1}}
+	var old *v1.Task
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if old != nil {
+				old.DeepCopyInto(o.(*v1.Task))
+				return nil
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+	worked := 0
+	r := &first.TaskReconciler{Client: c, Writer: status.ForClient(c), Events: &eventstest.Recorder{Scheme: scheme}, Work: func(_ context.Context, task *v1.Task) error {
+		worked++
+		task.Status.Phase = v1.Running
+		return nil
+	}}
+	read := new(v1.Task)
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(task), read))
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)}
+	_, err := r.Reconcile(t.Context(), request)
+	require.NoError(t, err)
+	old = read
+	result, err := r.Reconcile(t.Context(), request)
+	require.NoError(t, err)
+	assert.Equal(t, time.Second, result.RequeueAfter)
+	assert.Equal(t, 1, worked)
+	old = nil
+	_, err = r.Reconcile(t.Context(), request)
+	require.NoError(t, err)
+	assert.Equal(t, 2, worked, "the cache has caught up")
+}
+
 // TestSetup_RunsTheManager: the manager asks the API server for the kinds that
 // it serves. The answer ends the context, and start then returns.
 func TestSetup_RunsTheManager(t *testing.T) {
