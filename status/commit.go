@@ -73,7 +73,12 @@ func (w Writer) commit(ctx context.Context, before, after Object, facts []Facts)
 		return "", errors.New("status: commit: the Writer has no client: " +
 			"it is the zero Writer, or the argument of ForClient or ForResource was nil")
 	}
-	if len(facts) > 1 {
+	var f Facts
+	switch len(facts) {
+	case 0:
+	case 1:
+		f = facts[0]
+	default:
 		return "", fmt.Errorf("status: commit: %d Facts are given; want at most one", len(facts))
 	}
 	err := refusePair(before, after)
@@ -81,7 +86,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, facts []Facts)
 		return "", err
 	}
 	outside := refuseOutside(before, after)
-	result, err := w.write(ctx, before, after, append(facts, Facts{})[0])
+	result, err := w.write(ctx, before, after, f)
 	if outside != nil && result != Gone {
 		err = errors.Join(err, outside)
 	}

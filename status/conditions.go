@@ -136,7 +136,10 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 	if redact != nil {
 		cond.Message = redact(cond.Message)
 	}
-	_ = convert(stored, &was)                                          // a mistake of another program counts as no condition
+	err = convert(stored, &was)
+	if err != nil {
+		was = metav1.Condition{} // a mistake of another program counts as no condition
+	}
 	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
 	next := updated(was, cond, c.now)
 	old, _ := stored.(map[string]any)

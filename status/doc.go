@@ -63,8 +63,9 @@
 //
 // The controller that reconciles the spec owns observedGeneration, startedAt
 // and finishedAt. Every other controller sets FieldNames.ObservedGeneration to
-// "-" and passes the zero [Facts]. It reports by conditions, which carry the
-// generation that it read.
+// "-" and passes no [Facts]. It reports by conditions, which carry the
+// generation that it read. Each lists its conditions in Writer.Owned and makes
+// its own Writer, so that neither takes the other's write for one of its own.
 //
 // # RBAC
 //

@@ -308,3 +308,16 @@ func TestCommit_IdleControllerWritesNothing(t *testing.T) {
 	}
 	assert.Zero(t, s.sent())
 }
+
+func TestCommit_TakesAtMostOneFacts(t *testing.T) {
+	s, before := start(t)
+	w := via(client[Run]{s}.Patch, status.Writer{})
+	_, err := w.Commit(t.Context(), before, before.DeepCopy(), running, done)
+	require.EqualError(t, err, "status: commit: 2 Facts are given; want at most one")
+
+	kept := []status.Facts{running, done}
+	_, err = w.Commit(t.Context(), before, withPhase(before, "Running"), kept[:0]...)
+	require.NoError(t, err)
+	assert.Equal(t, []status.Facts{running, done}, kept, "the caller's slice is not written to")
+	assert.Nil(t, get[Run](t, s, "a").Status.StartedAt, "no Facts: it waits")
+}
