@@ -111,11 +111,12 @@ func TestStep_DeleteThatIsRefused(t *testing.T) {
 		again  bool
 		says   string
 	}{
-		"Finished": {"It keeps its outcome.", func(s *stage) { s.change(jobOfRun, finish(time.Now())) }, nil, jobgc.Finished, true, ""},
-		"Changed":  {"The next call tries again.", func(s *stage) { s.change(jobOfRun, func(*batchv1.Job) {}) }, nil, jobgc.Cancelled, true, ""},
-		"Gone":     {"Nothing is left.", func(s *stage) { s.remove(jobOfRun) }, nil, jobgc.Cancelled, false, ""},
-		"Replaced": {"The other Job stays.", func(s *stage) { s.change(jobOfRun, func(j *batchv1.Job) { j.UID = "another" }) }, nil, jobgc.Cancelled, false, ""},
-		"Proxy":    {"No API server wrote it.", func(*stage) {}, apierrors.NewGenericServerResponse(409, "delete", jobResource, jobOfRun, "<html>", 0, true), "", false, "delete ns/run-run-uid: "},
+		"Finished":  {"It keeps its outcome.", func(s *stage) { s.change(jobOfRun, finish(time.Now())) }, nil, jobgc.Finished, true, ""},
+		"Changed":   {"The next call tries again.", func(s *stage) { s.change(jobOfRun, func(*batchv1.Job) {}) }, nil, jobgc.Cancelled, true, ""},
+		"Gone":      {"Nothing is left.", func(s *stage) { s.remove(jobOfRun) }, nil, jobgc.Cancelled, false, ""},
+		"Replaced":  {"The other Job stays.", func(s *stage) { s.change(jobOfRun, func(j *batchv1.Job) { j.UID = "another" }) }, nil, jobgc.Cancelled, false, ""},
+		"GoneSince": {"It vanished after the conflict.", func(s *stage) { s.remove(jobOfRun) }, conflict, jobgc.Cancelled, false, ""},
+		"Proxy":     {"No API server wrote it.", func(*stage) {}, apierrors.NewGenericServerResponse(409, "delete", jobResource, jobOfRun, "<html>", 0, true), "", false, "delete ns/run-run-uid: "},
 		"Forbidden": {
 			"The role lacks the verb.", func(*stage) {}, apierrors.NewForbidden(jobResource, jobOfRun, errors.New("no delete")),
 			"", false, "delete ns/run-run-uid, which needs the verb delete: ",
@@ -178,4 +179,70 @@ func TestStep_ReleasesWithoutBuildingTheJob(t *testing.T) {
 	s.step(t)
 	s.step(t)
 	assert.NotNil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
+}
+
+// TestStep_FindsAReleaseOfAnotherReplica: its cache is late, and the API server
+// refuses its patch.
+func TestStep_FindsAReleaseOfAnotherReplica(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: holder})
+	s.step(t)
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	s.step(t)
+	s.change(jobOfRun, func(j *batchv1.Job) { j.Finalizers = nil })
+	found := s.step(t)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, 1, s.patches, "nothing is left to do")
+	assert.Equal(t, 1, s.gets)
+}
+
+// TestStep_ARetentionOfTheRequest replaces that of the Guard.
+func TestStep_ARetentionOfTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+		s.edit = func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: 2 * time.Minute} }
+		s.step(t)
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		s.step(t)
+		s.step(t)
+		assert.Equal(t, int32(120), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
+	})
+}
+
+// TestStep_ACancelledRunLeavesTheJobsOfOthers, also of its name.
+func TestStep_ACancelledRunLeavesTheJobsOfOthers(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "x"
+	job.OwnerReferences = []metav1.OwnerReference{ownerRef("another", "y")}
+	s.put(job)
+	s.edit = func(req *jobgc.Request) { req.Cancel = true }
+	assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+	assert.Nil(t, s.stored.job)
+	assert.Equal(t, []int{0, 1, 0, 0, 0}, s.requests())
+}
+
+// TestStep_RefusesAnAnswerWithoutAUID, as of client-go's fake clientset.
+func TestStep_RefusesAnAnswerWithoutAUID(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	bare := func(job *batchv1.Job) (*batchv1.Job, error) { return job, nil }
+	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{create: bare} }, s.store, jobgc.Options{})
+	require.NoError(t, err)
+	_, _, err = g.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, `returned a Job with the name "run-run-uid" and the uid "", want this name and a uid`)
+}
+
+// TestStep_TakesOverWithoutAFinalizer: only the TTL changes.
+func TestStep_TakesOverWithoutAFinalizer(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "old"
+	job.Spec.TTLSecondsAfterFinished = ptr.To[int32](5)
+	s.put(job)
+	s.step(t)
+	assert.Nil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
+	assert.Empty(t, s.jobs[jobOfRun].Finalizers)
 }

@@ -139,6 +139,62 @@ func TestStep_TakesAJobOver(t *testing.T) {
 	}
 }
 
+// TestStep_TakesOverAJobThatVanishes: the next call decides.
+func TestStep_TakesOverAJobThatVanishes(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: holder})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "old"
+	s.put(job)
+	s.store.sync(s.server)
+	s.remove(jobOfRun)
+	found := s.step(t)
+	assert.Equal(t, jobgc.Pending, found.State)
+	assert.Nil(t, s.stored.job)
+	assert.Zero(t, s.creates)
+}
+
+// TestStep_KeepsTheCreationTimeOfAPostponedRef: a caller may wait for two
+// seconds before it writes the first Ref.
+func TestStep_KeepsTheCreationTimeOfAPostponedRef(t *testing.T) {
+	for name, isCached := range map[string]bool{"Cached": true, "Live": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				if !isCached {
+					g, err := jobgc.New(s.client, nil, jobgc.Options{})
+					require.NoError(t, err)
+					s.guard = g
+				}
+				var first *metav1.Time
+				for range 3 {
+					ref, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+					require.NoError(t, err)
+					if first == nil {
+						first = ref.CreatedAt
+					}
+					assert.Equal(t, first, ref.CreatedAt)
+					time.Sleep(time.Second)
+					s.store.sync(s.server)
+				}
+			})
+		})
+	}
+}
+
+// TestStep_LooksAgainAtASuspendedJobWithoutACache: no event comes.
+func TestStep_LooksAgainAtASuspendedJobWithoutACache(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	require.NoError(t, err)
+	s.guard = g
+	s.step(t)
+	s.edit = func(req *jobgc.Request) { req.Suspend = ptr.To(true) }
+	found := s.step(t)
+	assert.Equal(t, jobgc.Suspended, found.State)
+	assert.Equal(t, 10*time.Second, found.After)
+}
+
 // TestStep_ClusterScopedOwner needs the namespace of its Job.
 func TestStep_ClusterScopedOwner(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
