@@ -31,7 +31,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-const workers = 4
+const (
+	workers = 4
+	resync  = 10 * time.Hour // then every object is looked at again, as with controller-runtime
+)
 
 // controller runs each Report as a Job.
 type controller struct {
@@ -77,8 +80,8 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	}
 
 	all := cache.NewListWatchFromClient(client, "reports", metav1.NamespaceAll, fields.Everything())
-	c.cached = cache.NewSharedIndexInformer(all, &Report{}, 0, nil)
-	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, 0, nil)
+	c.cached = cache.NewSharedIndexInformer(all, &Report{}, resync, nil)
+	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, resync, nil)
 	kube.NewCache(m, "reports", c.cached) // its age shows a watch that gets nothing
 	kube.NewCache(m, "jobs", c.ofJobs)
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
