@@ -43,6 +43,7 @@ type api struct {
 	used     map[string]bool                          // rights
 	hung     map[chan object]bool                     // watches that get nothing more
 	fault    func(request) (code int, message string) // if set; 0 is none
+	prune    func(object)                             // if set, removes what the schema does not have
 	warnings []string                                 // the headers of an answer to a creation
 }
 
@@ -249,6 +250,9 @@ func version(o object) string { return (&unstructured.Unstructured{Object: o}).G
 // store stores an object and tells the watches.
 func (a *api) store(call request, o object) {
 	kind := "MODIFIED"
+	if a.prune != nil {
+		a.prune(o)
+	}
 	a.version++
 	u := &unstructured.Unstructured{Object: o}
 	if u.GetUID() == "" {

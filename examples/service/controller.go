@@ -163,11 +163,6 @@ func (c *controller) measured(ctx context.Context, key cache.ObjectName) (time.D
 	var result metrics.Result
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err := c.reconcile(ctx, key)
-	reason, _ := events.Classify(err)
-	if reason == events.Conflict { // another writer was faster, or the copy was old
-		after = 200 * time.Millisecond
-		err = nil
-	}
 	result = metrics.Classify(err, after, events.IsTerminal)
 	if err != nil {
 		text := redact.Text(err.Error())
@@ -206,11 +201,14 @@ func (c *controller) reconcile(ctx context.Context, key cache.ObjectName) (time.
 	facts := status.Facts{
 		Progress: progress[report.Status.Phase], StartedAt: job.StartedAt, FinishedAt: job.FinishedAt,
 	}
-	_, unwritten := c.writer.Commit(ctx, before, report, facts)
+	result, unwritten := c.writer.Commit(ctx, before, report, facts)
+	if err == nil && errors.Is(unwritten, status.ErrStaleRead) {
+		return 200 * time.Millisecond, nil // the cache has not seen the last write
+	}
 	err = errors.Join(err, unwritten)
 	switch {
 	case before.done():
-	case report.done() && unwritten == nil:
+	case report.done() && result == status.Written:
 		c.ended(ctx, report, job)
 	default:
 		c.events.Failure(report, err) // a Warning; nil is the recovery

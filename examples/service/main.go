@@ -4,7 +4,8 @@
 // Command service is a service that runs Reports as Jobs, on client-go alone.
 // It composes the five packages, and keeps its own mux, logger and signals.
 //
-//	kubectl apply -f examples/service/crd.yaml && go run ./examples/service
+//	kubectl apply -f examples/service/crd.yaml -f examples/service/role.yaml
+//	go run ./examples/service
 //	kubectl apply -f examples/service/report.yaml
 //
 // It finds the cluster as kubectl does, or is a pod of it. With -manifest it

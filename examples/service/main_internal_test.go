@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sigs.k8s.io/yaml"
@@ -76,6 +78,16 @@ func TestTheServiceEnds_IfItCannotServe(t *testing.T) {
 		require.NoError(t, l.Close())
 		require.ErrorIs(t, serve(t.Context(), a.config(), "reports", l), net.ErrClosed)
 	})
+}
+
+// TestTheRole_HasTheNamespaceOfTheLease: the first lines of main.go begin with
+// an empty cluster.
+func TestTheRole_HasTheNamespaceOfTheLease(t *testing.T) {
+	first, _, _ := strings.Cut(role, "\n---\n")
+	var namespace corev1.Namespace
+	require.NoError(t, yaml.UnmarshalStrict([]byte(first), &namespace))
+	assert.Equal(t, "Namespace", namespace.Kind)
+	assert.Equal(t, "reports", namespace.Name)
 }
 
 func TestManifest(t *testing.T) {

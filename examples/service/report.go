@@ -132,7 +132,7 @@ func (r *Report) done() bool { return progress[r.Status.Phase] == status.Done }
 func (r *Report) enter(job jobgc.Observation) {
 	switch {
 	case job.Lost():
-		r.set(Failed, "WorkflowJobMissing", "the Job is gone, and its result was never seen: "+job.Message)
+		r.set(Failed, "WorkflowJobMissing", "the Job has no result: "+job.Message)
 	case job.Outcome == jobgc.Failed:
 		r.set(Failed, "JobFailed", job.Reason+": "+job.Message)
 	case job.Outcome == jobgc.Succeeded:
@@ -148,13 +148,11 @@ func (r *Report) enter(job jobgc.Observation) {
 // failed. After any other error the controller tries again.
 func (r *Report) hinder(err error) {
 	reason, _ := events.Classify(err)
-	switch {
-	case reason == events.Conflict: // another writer was faster
-	case reason == events.InvalidSpec && r.Status.Job == nil:
-		r.set(Failed, reason, err.Error())
-	default:
-		r.set(cmp.Or(r.Status.Phase, Pending), reason, err.Error())
+	phase := cmp.Or(r.Status.Phase, Pending)
+	if reason == events.InvalidSpec && r.Status.Job == nil {
+		phase = Failed
 	}
+	r.set(phase, reason, err.Error())
 }
 
 func (r *Report) set(phase Phase, reason, message string) {

@@ -210,11 +210,57 @@ func TestALateCache_IsNoFailure(t *testing.T) {
 		time.Sleep(time.Second)
 		now := metav1.Now()
 		a.setJob(t, func(s *batchv1.JobStatus) { s.StartTime = &now })
+		time.Sleep(4 * time.Minute) // after five the Writer would believe the copy
 		assert.Equal(t, Pending, a.report(t).Status.Phase)
-		time.Sleep(12 * time.Minute)
-		assert.Equal(t, Running, a.report(t).Status.Phase)
 		assert.NotEqual(t, "0", value(p.get(t, "/metrics"), `controller_status_writes_total{controller="report",result="superseded"}`))
 		assert.NotContains(t, p.log.String(), "Reconcile failed")
+		time.Sleep(8 * time.Minute)
+		assert.Equal(t, Running, a.report(t).Status.Phase, "the watch has begun again")
+		require.NoError(t, p.end())
+	})
+}
+
+// TestAConflictThatLasts_IsShown: a webhook answers 409 to each creation of a
+// Job. The queue backs off, and an Event and the condition say why.
+func TestAConflictThatLasts_IsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t)
+		p := start(t, a)
+		tries := 0
+		a.setFault(func(r request) (int, string) {
+			if r.right() == "create batch/jobs" {
+				tries++
+				return http.StatusConflict, "the quota is being counted"
+			}
+			return 0, ""
+		})
+		a.put(t, monthly, newReport())
+		time.Sleep(10 * time.Minute)
+		assert.Less(t, tries, 30)
+		assert.Contains(t, a.report(t).Status.Conditions[0].Message, "the quota is being counted")
+		assert.Contains(t, a.events(t), "Conflict")
+		assert.Contains(t, p.log.String(), "the quota is being counted")
+		require.NoError(t, p.end())
+	})
+}
+
+// TestAnEndThatIsWrittenInPart_IsReported: the schema of the CRD has no
+// finishedAt, so that Commit writes the rest and returns an error.
+func TestAnEndThatIsWrittenInPart_IsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t)
+		a.prune = func(o object) { unstructured.RemoveNestedField(o, "status", "finishedAt") }
+		p := start(t, a)
+		a.put(t, monthly, newReport())
+		time.Sleep(time.Second)
+		a.setJob(t, func(s *batchv1.JobStatus) {
+			s.Conditions = []batchv1.JobCondition{{
+				Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", LastTransitionTime: metav1.Now(),
+			}}
+		})
+		time.Sleep(time.Minute)
+		assert.Equal(t, Failed, a.report(t).Status.Phase)
+		assert.Contains(t, a.events(t), "JobFailed")
 		require.NoError(t, p.end())
 	})
 }
