@@ -305,24 +305,6 @@ func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention
 	return err
 }
 
-// look is the step of a stored owner that has recorded ref, and not its end.
-func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
-	t.Helper()
-	f, err := look(t.Context(), w.guard, ref)
-	require.NoError(t, err)
-	return f
-}
-
-func look(ctx context.Context, g stepper, ref jobgc.Ref) (jobgc.Observation, error) {
-	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run-uid"}
-	_, f, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref,
-		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
-		Job:    func() (*batchv1.Job, error) { return nil, errUnexpected },
-	})
-	return f, err
-}
-
 // ownedJob is the Job of a run.
 func ownedJob() *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", OwnerReferences: []metav1.OwnerReference{ownerRef("run", "run-uid")}}}

@@ -46,6 +46,8 @@ type Cached interface {
 
 // CachedIn returns a Cached that reads from a lister of client-go, such as
 // factory.Batch().V1().Jobs().Lister(). The type argument is inferred.
+//
+//nolint:ireturn // the caller's type decides
 func CachedIn[L interface {
 	Get(name string) (*batchv1.Job, error)
 	List(selector labels.Selector) ([]*batchv1.Job, error)
@@ -77,6 +79,8 @@ type cacheOf[O, G, L, S any] interface {
 
 // CachedBy returns a Cached that reads from controller-runtime's cache, such as
 // mgr.GetCache(). The type arguments are inferred.
+//
+//nolint:ireturn // the caller's type decides
 func CachedBy[O, G, L, S any](reader cacheOf[O, G, L, S]) Cached {
 	return cachedBy[O, G, L, S]{reader}
 }
@@ -175,8 +179,8 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 			"client of a namespace"))
 	}
 	if cached != nil && isnil.Is(cached) {
-		errs = append(errs, fmt.Errorf("jobgc: new: cached is a nil %T; want CachedBy or CachedIn, or nil to "+
-			"read live", cached))
+		errs = append(errs, fmt.Errorf("jobgc: new: cached is a nil %T; want CachedBy or CachedIn, or nil "+
+			"to read live", cached))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -89,17 +89,26 @@ func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
 			continue
 		}
 		orphan, err := isOrphan(ctx, job, cached, stored)
-		if orphan && err == nil {
+		if orphan {
 			_, err = g.patch(ctx, job, removal)
 		}
-		switch {
-		case err != nil && len(failed) < 5:
-			failed = append(failed, fmt.Errorf("jobgc: release orphans: %s/%s: %w", job.Namespace, job.Name, err))
-		case err == nil && orphan:
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s/%s: %w", job.Namespace, job.Name, err))
+			continue
+		}
+		if orphan {
 			released++
 		}
 	}
-	return released, errors.Join(failed...)
+	return released, joined(failed)
+}
+
+// joined is one error of the first five.
+func joined(failed []error) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("jobgc: release orphans: %w", errors.Join(failed[:min(len(failed), 5)]...))
 }
 
 // isOrphan reports whether the API server has no owner for a held Job.

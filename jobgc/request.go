@@ -118,8 +118,8 @@ func (r Request) checkRef() error {
 	case ref.UID == "" && ref.Outcome != "":
 		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
 	case namespace == "" && ref.Namespace == "":
-		return errors.New("Request.Namespace is empty, and Request.Owner has no namespace; set the namespace " +
-			"of the Job")
+		return errors.New("Request.Namespace is empty, and Request.Owner has no namespace; set the " +
+			"namespace of the Job")
 	case r.Namespace != "" && r.Namespace != namespace:
 		return fmt.Errorf("Request.Namespace is %q, want the namespace of Request.Owner, %q, or none",
 			r.Namespace, namespace)
@@ -176,10 +176,11 @@ func (c *call) build() (*batchv1.Job, error) {
 		job.Spec.Suspend = ptr.To(*c.req.Suspend)
 	}
 	delete(job.Annotations, askedAnnotation) // of the Job that this one is a copy of
-	if job.Spec.TTLSecondsAfterFinished != nil {
-		metav1.SetMetaDataAnnotation(&job.ObjectMeta, askedAnnotation, strconv.Itoa(int(*job.Spec.TTLSecondsAfterFinished)))
-		job.Spec.TTLSecondsAfterFinished = nil
+	asked := job.Spec.TTLSecondsAfterFinished
+	if asked != nil {
+		metav1.SetMetaDataAnnotation(&job.ObjectMeta, askedAnnotation, strconv.Itoa(int(*asked)))
 	}
+	job.Spec.TTLSecondsAfterFinished = nil
 	if c.opts.Finalizer != "" && !c.holds(job) {
 		job.Finalizers = append(job.Finalizers, c.opts.Finalizer)
 	}
@@ -225,7 +226,8 @@ func (c *call) readOwner(ctx context.Context) (stored, error) {
 		return stored{}, errors.New("Request.Stored returned neither an owner nor an error")
 	}
 	want := c.req.Owner
-	if owner.GetNamespace() != want.GetNamespace() || owner.GetName() != want.GetName() || owner.GetUID() == "" {
+	isNamed := owner.GetNamespace() == want.GetNamespace() && owner.GetName() == want.GetName()
+	if !isNamed || owner.GetUID() == "" {
 		return stored{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want %s/%s and a uid",
 			owner.GetNamespace(), owner.GetName(), owner.GetUID(), want.GetNamespace(), want.GetName())
 	}

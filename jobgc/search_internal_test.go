@@ -122,7 +122,7 @@ const lostEnd = "Lost"
 
 func (r *run) DeepCopyInto(out *run) {
 	*out = *r
-	out.ObjectMeta = *r.ObjectMeta.DeepCopy()
+	out.ObjectMeta = *r.DeepCopy()
 	out.Status.Job = r.Status.Job.DeepCopy()
 }
 

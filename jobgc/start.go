@@ -83,7 +83,8 @@ func (c *call) create(ctx context.Context) (Observation, error) {
 	}
 	refused := apierrors.APIStatus(nil)
 	if err != nil && !errors.As(err, &refused) {
-		return Observation{}, fmt.Errorf("create %s/%s within %s: %w", job.Namespace, job.Name, createTimeout, err)
+		return Observation{}, fmt.Errorf("create %s/%s within %s: %w",
+			job.Namespace, job.Name, createTimeout, err)
 	}
 	if err != nil {
 		return c.refused(ctx, job, err)
@@ -107,8 +108,8 @@ func (c *call) checkOthers(ctx context.Context) error {
 	}
 	for _, name := range names {
 		if name != c.ref.Name {
-			return fmt.Errorf("Request.Owner controls the Job %s/%s, which Step has not created; to take it over, "+
-				"set Request.Name to its name", c.ref.Namespace, name)
+			return fmt.Errorf("Request.Owner controls the Job %s/%s, which Step has not created; to take it "+
+				"over, set Request.Name to its name", c.ref.Namespace, name)
 		}
 	}
 	return nil
@@ -201,8 +202,9 @@ func (c *call) protect(ctx context.Context, job *batchv1.Job, source string) (*b
 	}
 	after, err := c.patch(ctx, job, ops)
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		logr.FromContextOrDiscard(ctx).WithName("jobgc").Error(err, "The API server refuses a patch of a Job that "+
-			"is taken over: its TTL and finalizers stay", "namespace", c.ref.Namespace, "name", job.Name)
+		const message = "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay"
+		log := logr.FromContextOrDiscard(ctx).WithName("jobgc")
+		log.Error(err, message, "namespace", c.ref.Namespace, "name", job.Name)
 		return job, nil
 	}
 	return after, err

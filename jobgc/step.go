@@ -283,7 +283,8 @@ func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (
 		}
 		return seen, nil
 	case apierrors.IsForbidden(err):
-		return Observation{}, fmt.Errorf("delete %s/%s, which needs the verb delete: %w", c.ref.Namespace, job.Name, err)
+		return Observation{}, fmt.Errorf("delete %s/%s, which needs the verb delete: %w",
+			c.ref.Namespace, job.Name, err)
 	case !notfound.Changed(err, job.Name):
 		return Observation{}, fmt.Errorf("delete %s/%s: %w", c.ref.Namespace, job.Name, err)
 	}
@@ -318,27 +319,33 @@ func (c *call) release(ctx context.Context, job *batchv1.Job, seen Observation) 
 		}
 	}
 	_, err := c.patch(ctx, job, ops)
-	if apierrors.IsInvalid(err) { // the copy is late, or another finalizer came or went
-		live, readErr := c.inServer(ctx, c.ref.Namespace, job.Name)
-		if readErr != nil {
-			return Observation{}, fmt.Errorf("looking for the Job %s/%s, whose patch was refused (%v): %w",
-				c.ref.Namespace, job.Name, err, readErr) //nolint:errorlint // what refused is not the answer
-		}
-		ops = nil
-		if live != nil && live.UID == job.UID {
-			ops = c.releasing(live)
-			job = live
-		}
-		err = nil
-		if len(ops) > 0 {
-			_, err = c.patch(ctx, job, ops)
-		}
+	if apierrors.IsInvalid(err) {
+		err = c.releaseLive(ctx, job, err)
 	}
 	if err != nil {
 		return Observation{}, err
 	}
 	c.released.note(job.UID, struct{}{})
 	return seen, nil
+}
+
+// releaseLive releases the Job as the API server has it, after a patch that was
+// refused: the copy was late, or another finalizer came or went.
+func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error) error {
+	live, err := c.inServer(ctx, c.ref.Namespace, job.Name)
+	if err != nil {
+		return fmt.Errorf("looking for the Job %s/%s, whose patch was refused (%v): %w",
+			c.ref.Namespace, job.Name, refusal, err) //nolint:errorlint // what refused is not the answer
+	}
+	if live == nil || live.UID != job.UID {
+		return nil
+	}
+	ops := c.releasing(live)
+	if len(ops) == 0 {
+		return nil
+	}
+	_, err = c.patch(ctx, live, ops)
+	return err
 }
 
 // releasing is what the release changes. A Job that has a TTL keeps it.

@@ -59,7 +59,8 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 		case len(failed) == maxErrors:
 			more++
 		default:
-			failed = append(failed, fmt.Errorf("jobgc/expire: %s/%s: %w", r.object.GetNamespace(), r.object.GetName(), err))
+			failed = append(failed, fmt.Errorf("jobgc/expire: %s/%s: %w",
+				r.object.GetNamespace(), r.object.GetName(), err))
 		}
 	}
 	if more > 0 {
