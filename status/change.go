@@ -68,7 +68,9 @@ func (w Writer) isIdle(before, after Object, f Facts, now time.Time) bool {
 	if err != nil {
 		return false
 	}
-	c := &change{names: names, now: now, generation: before.GetGeneration(), base: before, stored: stored, want: maps.Clone(stored)}
+	c := &change{names: names, now: now, generation: before.GetGeneration(), base: before}
+	c.stored = stored
+	c.want = maps.Clone(stored)
 	err = c.setStamp(f, after, w.Heartbeat)
 	return err == nil && !c.isBeat && len(c.different()) == 0
 }
@@ -82,7 +84,8 @@ func (c *change) setStamp(f Facts, after Object, heartbeat time.Duration) error 
 	}
 	if stored.ObservedGeneration > c.generation {
 		return fmt.Errorf("%w: %d is stored, and the object has generation %d, "+
-			"as after a restore from a backup: see ErrSuperseded", ErrSuperseded, stored.ObservedGeneration, c.generation)
+			"as after a restore from a backup: see ErrSuperseded",
+			ErrSuperseded, stored.ObservedGeneration, c.generation)
 	}
 	next := stored
 	_, err = next.Observe(f, c.generation, c.now)
@@ -112,7 +115,8 @@ func (c *change) setStamp(f Facts, after Object, heartbeat time.Duration) error 
 		}
 		c.want[t.name] = t.is.ToUnstructured()
 	}
-	isLate := stored.UpdatedAt.IsZero() || c.now.Truncate(time.Second).Sub(stored.UpdatedAt.Time).Abs() >= heartbeat
+	second := c.now.Truncate(time.Second)
+	isLate := stored.UpdatedAt.IsZero() || second.Sub(stored.UpdatedAt.Time).Abs() >= heartbeat
 	c.isBeat = isLate && heartbeat > 0 && f.Progress != Done && c.names.UpdatedAt != absent
 	return nil
 }

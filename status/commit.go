@@ -114,37 +114,47 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 		if patch == nil && !last.isUnanswered {
 			return Unchanged, c.adopt(after, c.base, c.stored)
 		}
-		data, err := pinned(c.base, patch) // without a change, it asks whether the copy is the stored object
-		if err != nil {
-			return "", err
-		}
-		reply, err := w.request(ctx, c.base, "status", data)
+		reply, err := w.send(ctx, c.base, patch) // nil asks whether the copy is the stored object
 		if err == nil {
 			return w.written(c, after, reply, patch != nil)
 		}
-		if apierrors.IsNotFound(err) {
-			return w.gone(ctx, before, err)
+		if !mayTryAgain(ctx, err, attempt) {
+			return w.failed(ctx, c, after, err)
 		}
-		if isRefused(err) {
-			return w.reduce(ctx, c, after, err)
-		}
-		if isUnanswered(err) {
-			last = w.client.memory.of(before.GetUID(), now)
-			last.isUnanswered = true
-			w.client.memory.set(before.GetUID(), last, now)
-		}
-		if !apierrors.IsConflict(err) || attempt == maxAttempts || ctx.Err() != nil {
-			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), err)
-		}
-		live, err := w.request(ctx, before, "status", []byte("{}")) // needs no right to read
-		if err != nil {
-			return isGone(before, "reading "+nameOf(before)+" after a conflict", err)
-		}
-		err = c.rebase(live, w.Owned)
-		if err != nil {
-			return "", err
+		result, err := w.rebase(ctx, c)
+		if err != nil || result == Gone {
+			return result, err
 		}
 	}
+}
+
+func mayTryAgain(ctx context.Context, err error, attempt int) bool {
+	return apierrors.IsConflict(err) && attempt < maxAttempts && ctx.Err() == nil
+}
+
+// failed is the result of a patch that was not accepted.
+func (w Writer) failed(ctx context.Context, c *change, after Object, err error) (Result, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return w.gone(ctx, c.base, err)
+	case isRefused(err):
+		return w.reduce(ctx, c, after, err)
+	case isUnanswered(err):
+		last := w.client.memory.of(c.base.GetUID(), c.now)
+		last.isUnanswered = true
+		w.client.memory.set(c.base.GetUID(), last, c.now)
+	}
+	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), err)
+}
+
+// rebase reads the stored object, and lets c go on from it. The API server
+// answers an empty patch with the object, which needs no other right.
+func (w Writer) rebase(ctx context.Context, c *change) (Result, error) {
+	live, err := w.request(ctx, c.base, "status", []byte("{}"))
+	if err != nil {
+		return isGone(c.base, "reading "+nameOf(c.base)+" after a conflict", err)
+	}
+	return "", c.rebase(live, w.Owned)
 }
 
 // written makes after the stored object, and remembers the write. It returns an
@@ -196,22 +206,34 @@ func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal err
 	if patch == nil || !isLess {
 		return "", refused
 	}
-	data, err := pinned(c.base, patch)
+	reply, err := w.send(ctx, c.base, patch)
 	if err != nil {
-		return "", err
-	}
-	reply, err := w.request(ctx, c.base, "status", data)
-	if err != nil {
-		return "", errors.Join(refused, fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err))
+		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err)
+		return "", errors.Join(refused, err)
 	}
 	result, err := w.written(c, after, reply, true)
 	return result, errors.Join(refused, err)
 }
 
+// send sends a patch of the status of o; nil for none. The API server refuses
+// it if the stored object has another version than o.
+func (w Writer) send( //nolint:ireturn // of any kind
+	ctx context.Context, o Object, patch map[string]any,
+) (Object, error) {
+	data, err := pinned(o, patch)
+	if err != nil {
+		return nil, err
+	}
+	return w.request(ctx, o, "status", data)
+}
+
 // request sends a merge patch to o or its subresource, and returns the stored
 // object.
-func (w Writer) request(ctx context.Context, o Object, subresource string, data []byte) (Object, error) { //nolint:ireturn // of any kind
-	reply, err := w.client.send(ctx, request{object: o, subresource: subresource, data: data, manager: w.FieldManager})
+func (w Writer) request( //nolint:ireturn // of any kind
+	ctx context.Context, o Object, subresource string, data []byte,
+) (Object, error) {
+	r := request{object: o, subresource: subresource, data: data, manager: w.FieldManager}
+	reply, err := w.client.send(ctx, r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -263,7 +285,8 @@ func (w Writer) gone(ctx context.Context, before Object, first error) (Result, e
 	}
 	switch {
 	case live.GetUID() == "", live.GetName() != before.GetName():
-		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid", asking)
+		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid",
+			asking)
 	case live.GetUID() == before.GetUID():
 		return "", fmt.Errorf("status: commit: %s exists, but its kind has no status subresource; "+
 			"enable it in the CRD: %w", name, first)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,48 +73,53 @@ func (c *change) setConditions(redact func(string) string) error {
 	}
 	oldKeys, old := c.names.listOf(c.stored)
 	newKeys, next := c.names.listOf(c.want)
-	var changedKeys []string
-	changed := []any{}
-	for i, key := range newKeys {
-		item := next[key]
-		_, isStored := old[key]
-		if isStored && reflect.DeepEqual(item, old[key]) {
+	err := c.fitConditions(newKeys, next, old, redact)
+	if err != nil {
+		return err
+	}
+	list := []any{}
+	for _, key := range slices.Concat(oldKeys, newKeys) {
+		item, isLeft := next[key]
+		if isLeft {
+			list = append(list, item)
+			delete(next, key)
+		}
+	}
+	c.want[name] = list
+	return nil
+}
+
+// fitConditions replaces the conditions in next that differ from the stored
+// ones by those to store.
+func (c *change) fitConditions(keys []string, next, stored map[string]any, redact func(string) string) error {
+	name := c.names.Conditions
+	var changed []string
+	list := []any{}
+	for i, key := range keys {
+		old, isStored := stored[key]
+		if isStored && reflect.DeepEqual(next[key], old) {
 			continue
 		}
-		typ := typeOf(item)
+		typ := typeOf(next[key])
 		if key != typ && !isStored {
 			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once%s",
 				name, i, typ, otherList)
 		}
-		stored, err := c.conditionToStore(item, old[key], redact)
+		item, err := c.conditionToStore(next[key], old, redact)
 		if err != nil {
 			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
 		}
-		changedKeys = append(changedKeys, key)
-		changed = append(changed, stored)
+		changed = append(changed, key)
+		list = append(list, item)
 	}
-	typed, err := throughType(c.base, map[string]any{name: changed})
+	typed, err := throughType(c.base, map[string]any{name: list})
 	if err != nil {
 		return err
 	}
 	known, _ := typed[name].([]any)
 	for i, item := range known {
-		next[changedKeys[i]] = item
+		next[changed[i]] = item
 	}
-	list := []any{}
-	for _, key := range oldKeys {
-		item, isKept := next[key]
-		if isKept {
-			list = append(list, item)
-		}
-	}
-	for _, key := range newKeys {
-		_, isStored := old[key]
-		if !isStored {
-			list = append(list, next[key])
-		}
-	}
-	c.want[name] = list
 	return nil
 }
 
@@ -141,34 +147,43 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 		was = metav1.Condition{} // a mistake of another program counts as no condition
 	}
 	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
-	next := updated(was, cond, c.now)
 	old, _ := stored.(map[string]any)
+	next := updated(was, cond, c.now)
 	isSame := sameTexts(next, was)
 	if isSame && was.LastTransitionTime.IsZero() {
 		next.LastTransitionTime = was.LastTransitionTime // the CRD may not have the field
 	}
-	if next.ObservedGeneration == 0 && !(isSame && old[generationField] == nil) {
+	staysWithout := isSame && old[generationField] == nil
+	if next.ObservedGeneration == 0 && !staysWithout {
 		next.ObservedGeneration = c.generation
 	}
-	out := maps.Clone(fields)
+	return c.withCondition(fields, old, next), nil
+}
+
+// withCondition returns item with the values of next. An unchanged time keeps
+// its stored form.
+func (c *change) withCondition(item, stored map[string]any, next metav1.Condition) map[string]any {
+	out := maps.Clone(item)
 	for name, text := range map[string]string{"reason": next.Reason, "message": next.Message} {
-		_, has := fields[name]
+		_, has := item[name]
 		if has {
 			out[name] = text
 		}
 	}
 	delete(out, transitionField)
 	delete(out, generationField)
-	if !next.LastTransitionTime.IsZero() && c.mayHave(transitionField, fields, old) {
+	if !next.LastTransitionTime.IsZero() && c.mayHave(transitionField, item, stored) {
 		out[transitionField] = next.LastTransitionTime.ToUnstructured()
 	}
-	if sameSecond(&next.LastTransitionTime, &was.LastTransitionTime) && old[transitionField] != nil {
-		out[transitionField] = old[transitionField] // in its stored form
+	text, _ := stored[transitionField].(string)
+	since, err := time.Parse(time.RFC3339, text)
+	if err == nil && since.Unix() == next.LastTransitionTime.Unix() {
+		out[transitionField] = text
 	}
-	if next.ObservedGeneration != 0 && c.mayHave(generationField, fields, old) {
+	if next.ObservedGeneration != 0 && c.mayHave(generationField, item, stored) {
 		out[generationField] = next.ObservedGeneration
 	}
-	return out, nil
+	return out
 }
 
 // mayHave reports whether a condition may be written with the field. Nothing
@@ -202,31 +217,21 @@ func convert(item any, to *metav1.Condition) error {
 // this reconcile. A difference of live from stored is a conflict in a condition
 // that this controller owns or sets.
 func (c *change) mergeConditions(live map[string]any, owned func(typ string) bool) error {
-	_, was := c.names.listOf(c.stored)
+	oldKeys, old := c.names.listOf(c.stored)
 	wantKeys, want := c.names.listOf(c.want)
 	liveKeys, is := c.names.listOf(live)
-	keys := liveKeys
-	for _, key := range wantKeys {
-		if is[key] == nil {
-			keys = append(keys, key)
-		}
-	}
-	for key := range was {
-		if is[key] == nil && want[key] == nil {
-			keys = append(keys, key)
-		}
-	}
+	seen := map[string]bool{}
 	list := []any{}
-	for _, key := range keys {
-		isChanged := !reflect.DeepEqual(was[key], want[key])
-		isForeign := !reflect.DeepEqual(was[key], is[key])
-		typ, _, _ := strings.Cut(key, "\x00")
-		if isForeign && (isChanged || owned(typ)) {
-			return fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, nameOf(c.base), c.names.Conditions, typ)
+	for _, key := range slices.Concat(liveKeys, wantKeys, oldKeys) {
+		if seen[key] {
+			continue
 		}
-		item := is[key]
-		if isChanged {
-			item = want[key]
+		seen[key] = true
+		typ, _, _ := strings.Cut(key, "\x00")
+		item, isConflict := pick(old[key], want[key], is[key], owned(typ))
+		if isConflict {
+			return fmt.Errorf("%w: %s: status.%s %s",
+				ErrFieldConflict, nameOf(c.base), c.names.Conditions, typ)
 		}
 		if item != nil {
 			list = append(list, item)
@@ -238,4 +243,18 @@ func (c *change) mergeConditions(live map[string]any, owned func(typ string) boo
 		c.want[c.names.Conditions] = list
 	}
 	return nil
+}
+
+// pick returns the condition to store; nil for none. It is a conflict if
+// another client changed one that this controller owns or changes.
+func pick(before, after, live any, isOwned bool) (item any, isConflict bool) {
+	isChanged := !reflect.DeepEqual(before, after)
+	isForeign := !reflect.DeepEqual(before, live)
+	switch {
+	case isForeign && (isChanged || isOwned):
+		return nil, true
+	case isChanged:
+		return after, false
+	}
+	return live, false
 }

@@ -206,7 +206,8 @@ func (n FieldNames) stampOf(fields map[string]any) (Stamp, error) {
 	generation, has := fields[n.ObservedGeneration]
 	number, isWhole := generation.(int64)
 	if has && !isWhole {
-		return s, fmt.Errorf("status: status.%s: want a whole number, got %T", n.ObservedGeneration, generation)
+		return s, fmt.Errorf("status: status.%s: want a whole number, got %T",
+			n.ObservedGeneration, generation)
 	}
 	s.ObservedGeneration = number
 	times := []struct {
@@ -225,7 +226,8 @@ func (n FieldNames) stampOf(fields map[string]any) (Stamp, error) {
 		text, _ := value.(string)
 		parsed, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return s, fmt.Errorf("status: status.%s: want a time such as 2006-01-02T15:04:05Z, got %.40q", t.name, value)
+			return s, fmt.Errorf("status: status.%s: want a time such as 2006-01-02T15:04:05Z, got %.40q",
+				t.name, value)
 		}
 		*t.to = &metav1.Time{Time: parsed}
 	}

@@ -52,8 +52,9 @@ func refusePair(before, after Object) error {
 	case sharesMemory(before, after):
 		return errShared
 	}
-	u, isUntyped := after.(runtime.Unstructured)
-	if isUntyped && sharesMemory(before.(runtime.Unstructured).UnstructuredContent(), u.UnstructuredContent()) {
+	b, _ := before.(runtime.Unstructured)
+	a, isUntyped := after.(runtime.Unstructured)
+	if isUntyped && sharesMemory(b.UnstructuredContent(), a.UnstructuredContent()) {
 		return errShared
 	}
 	was, err := valueOf(before)
@@ -217,9 +218,10 @@ func throughType(o Object, fields map[string]any) (map[string]any, error) {
 // copyObject makes to equal to from. A typed client leaves out the kind.
 func copyObject(to, from Object) {
 	kind := to.GetObjectKind().GroupVersionKind()
+	content, _ := from.(runtime.Unstructured)
 	u, isUntyped := to.(runtime.Unstructured)
 	if isUntyped {
-		u.SetUnstructuredContent(from.(runtime.Unstructured).UnstructuredContent())
+		u.SetUnstructuredContent(content.UnstructuredContent())
 	} else {
 		reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
 	}

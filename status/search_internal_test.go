@@ -296,7 +296,7 @@ func TestSearch_NoLateWriteReplacesAVerdict(t *testing.T) {
 		}
 		report, err := m.Search(t)
 		t.Log(report)
-		assert.NoError(t, err)
+		require.NoError(t, err)
 		assert.True(t, report.IsComplete)
 	}
 }

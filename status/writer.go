@@ -211,8 +211,9 @@ func (w Writer) SetConditions(
 		switch {
 		case isSet && !isStored[i]:
 			next := updated(stored, group[i], now)
-			isNewGeneration := group[i].ObservedGeneration != 0 && stored.ObservedGeneration != next.ObservedGeneration
-			changed = changed || isNewGeneration || !isSameCondition(stored, next)
+			statesOne := group[i].ObservedGeneration != 0
+			isRestated := statesOne && stored.ObservedGeneration != next.ObservedGeneration
+			changed = changed || isRestated || !isSameCondition(stored, next)
 			kept = append(kept, next)
 			isStored[i] = true
 		case isSet, isNewer, !slices.Contains(w.Owned, stored.Type):

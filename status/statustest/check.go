@@ -64,7 +64,8 @@ func Check(before, after status.Stamp, liveGeneration int64, set ...metav1.Condi
 	generation := cmp.Or(after.ObservedGeneration, liveGeneration)
 	for _, c := range set {
 		if c.ObservedGeneration != generation {
-			breach("the condition %s carries the generation %d; want %d", c.Type, c.ObservedGeneration, generation)
+			breach("the condition %s carries the generation %d; want %d",
+				c.Type, c.ObservedGeneration, generation)
 		}
 	}
 	return broken
