@@ -163,7 +163,7 @@ func (n namespaced) Get(name string) (*batchv1.Job, error) {
 }
 
 func (n namespaced) List(labels.Selector) ([]*batchv1.Job, error) {
-	return n.fakeStore.List(context.Background(), n.namespace)
+	return n.fakeStore.List(context.Background())
 }
 
 func ExampleCachedIn() {
@@ -174,7 +174,7 @@ func ExampleCachedIn() {
 	cached := jobgc.CachedIn(lister{store}) // factory.Batch().V1().Jobs().Lister()
 	job, err := cached.Get(context.Background(), "ns", "job")
 	fmt.Println(job.UID, err)
-	jobs, err := cached.List(context.Background(), "ns")
+	jobs, err := cached.List(context.Background())
 	fmt.Println(len(jobs), err)
 	// Output:
 	// 1 <nil>

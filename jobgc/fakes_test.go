@@ -230,12 +230,10 @@ func (f *fakeStore) Get(_ context.Context, namespace, name string) (*batchv1.Job
 }
 
 // List is the cached list.
-func (f *fakeStore) List(_ context.Context, namespace string) ([]*batchv1.Job, error) {
+func (f *fakeStore) List(context.Context) ([]*batchv1.Job, error) {
 	var out []*batchv1.Job
 	for _, key := range slices.Sorted(maps.Keys(f.items)) {
-		if namespace == "" || f.items[key].Namespace == namespace {
-			out = append(out, f.items[key])
-		}
+		out = append(out, f.items[key])
 	}
 	return out, f.err
 }

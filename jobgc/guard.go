@@ -40,8 +40,8 @@ type Cached interface {
 	// Get returns a NotFound error if the cache has no such Job.
 	Get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
 
-	// List returns the Jobs of a namespace, or of all for "".
-	List(ctx context.Context, namespace string) ([]*batchv1.Job, error)
+	// List returns all Jobs of the cache.
+	List(ctx context.Context) ([]*batchv1.Job, error)
 }
 
 // CachedIn returns a Cached that reads from a lister of client-go, such as
@@ -67,8 +67,8 @@ func (c cachedIn[L]) Get(_ context.Context, namespace, name string) (*batchv1.Jo
 	return c.lister.Jobs(namespace).Get(name)
 }
 
-func (c cachedIn[L]) List(_ context.Context, namespace string) ([]*batchv1.Job, error) {
-	return c.lister.Jobs(namespace).List(labels.Everything())
+func (c cachedIn[L]) List(context.Context) ([]*batchv1.Job, error) {
+	return c.lister.Jobs(metav1.NamespaceAll).List(labels.Everything())
 }
 
 // cacheOf is what CachedBy needs of controller-runtime's cache.
@@ -97,7 +97,7 @@ func (c cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (
 	return job, err
 }
 
-func (c cachedBy[O, G, L, S]) List(ctx context.Context, namespace string) ([]*batchv1.Job, error) {
+func (c cachedBy[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) {
 	list := new(batchv1.JobList)
 	into, ok := any(list).(L)
 	if !ok {
@@ -107,13 +107,15 @@ func (c cachedBy[O, G, L, S]) List(ctx context.Context, namespace string) ([]*ba
 	if err != nil {
 		return nil, err
 	}
+	return pointers(list), nil
+}
+
+func pointers(list *batchv1.JobList) []*batchv1.Job {
 	var jobs []*batchv1.Job
 	for i := range list.Items {
-		if namespace == "" || list.Items[i].Namespace == namespace {
-			jobs = append(jobs, &list.Items[i])
-		}
+		jobs = append(jobs, &list.Items[i])
 	}
-	return jobs, nil
+	return jobs
 }
 
 // Options of a Guard. The zero value is what most controllers want.
@@ -248,8 +250,12 @@ func (g *Guard) inServer(ctx context.Context, namespace, name string) (*batchv1.
 }
 
 // namesOf returns the names of the Jobs that an owner controls in a namespace.
-// It lists the Jobs at most once in ten seconds.
+// It lists the Jobs of the cache, or of a namespace live, at most once in ten
+// seconds.
 func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
+	if g.cached != nil {
+		namespace = metav1.NamespaceAll
+	}
 	names, ok := g.owned.get(namespace)
 	if ok {
 		return names[owner], nil
@@ -269,10 +275,10 @@ func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) 
 	return names[owner], nil
 }
 
-// list returns the Jobs of a namespace, from the cache if there is one.
+// list returns the Jobs of the cache, or those of a namespace live.
 func (g *Guard) list(ctx context.Context, namespace string) ([]*batchv1.Job, error) {
 	if g.cached != nil {
-		return g.cached.List(ctx, namespace)
+		return g.cached.List(ctx)
 	}
 	jobs, err := g.jobsIn(namespace)
 	if err != nil {
@@ -282,9 +288,5 @@ func (g *Guard) list(ctx context.Context, namespace string) ([]*batchv1.Job, err
 	if err != nil {
 		return nil, err
 	}
-	var list []*batchv1.Job
-	for i := range answer.Items {
-		list = append(list, &answer.Items[i])
-	}
-	return list, nil
+	return pointers(answer), nil
 }

@@ -75,7 +75,7 @@ func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
 	case cached == nil || stored == nil:
 		return 0, fmt.Errorf("%w: cached and stored must read owners; one is nil", errBadSweep)
 	}
-	jobs, err := g.cached.List(ctx, "")
+	jobs, err := g.cached.List(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("jobgc: release orphans: the cached list of Jobs: %w", err)
 	}

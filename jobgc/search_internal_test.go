@@ -337,7 +337,7 @@ func (c worldCache) Get(_ context.Context, namespace, name string) (*batchv1.Job
 	return world.Cached[batchv1.Job](c.api, theJob.Resource, namespace, name)
 }
 
-func (c worldCache) List(_ context.Context, _ string) ([]*batchv1.Job, error) {
+func (c worldCache) List(context.Context) ([]*batchv1.Job, error) {
 	var jobs []*batchv1.Job
 	for _, o := range c.api.CachedList(theJob.Resource) {
 		job, err := world.As[batchv1.Job](o)

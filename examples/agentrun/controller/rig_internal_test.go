@@ -186,6 +186,6 @@ func (d deadWatch) Get(context.Context, string, string) (*batchv1.Job, error) {
 	return d.job.DeepCopy(), nil
 }
 
-func (d deadWatch) List(context.Context, string) ([]*batchv1.Job, error) {
+func (d deadWatch) List(context.Context) ([]*batchv1.Job, error) {
 	return []*batchv1.Job{d.job.DeepCopy()}, nil
 }
