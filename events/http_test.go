@@ -325,3 +325,69 @@ func TestOverHTTP(t *testing.T) {
 		assert.InDelta(t, 3, series["count"], 0)
 	}
 }
+
+// TestIsolation_OverHTTP: an hour of namespaces whose requests fail. Healthy
+// objects fail for the first time in it, one a minute.
+//
+//req:shows E6
+func TestIsolation_OverHTTP(t *testing.T) {
+	denied := status(http.StatusForbidden, "Forbidden", `"kind":"events"`, nil)
+	body, err := io.ReadAll(denied.Body)
+	require.NoError(t, err)
+	for name, tc := range map[string]struct {
+		reason     string
+		namespaces int
+		answer     func(req *http.Request) (*http.Response, error)
+		latest     time.Duration
+		most       int // requests in the hour
+	}{
+		"AThousandRefused": {
+			"Each is asked again after pauses that double, and at the start they share 20 requests a second.", 1000,
+			func(*http.Request) (*http.Response, error) {
+				return respond(http.StatusForbidden, body, nil), nil
+			},
+			2 * time.Second, 1000*2*11 + 120,
+		},
+		"FiveHang": {
+			"They have half of the workers, and one request each, for five seconds.", 5,
+			func(req *http.Request) (*http.Response, error) {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			},
+			2 * time.Second, 5*120 + 120,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{}
+				w.answer = func(req *http.Request) (*http.Response, error) {
+					if strings.Contains(req.URL.Path, "/namespaces/bad-") {
+						return tc.answer(req)
+					}
+					return nil, errPass
+				}
+				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
+				require.NoError(t, err)
+				stop := run(t, rec)
+				for i := range tc.namespaces {
+					rec.Failure(inNamespace("bad-"+strconv.Itoa(i), "a"), errAway)
+				}
+				time.Sleep(2 * time.Minute)
+				for i := range 58 {
+					rec.Failure(inNamespace("good", "run-"+strconv.Itoa(i)), errAway)
+					time.Sleep(tc.latest)
+					w.mu.Lock()
+					stored := len(w.stored)
+					w.mu.Unlock()
+					require.Equal(t, i+1, stored, tc.reason)
+					time.Sleep(time.Minute - tc.latest)
+				}
+				assert.LessOrEqual(t, w.requests, tc.most, tc.reason)
+				assert.Empty(t, rec.Stats().Lost, "nothing is given up")
+				require.Empty(t, events.Unbalanced(rec))
+				_ = stop()
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
