@@ -42,15 +42,14 @@ type object struct {
 	isDenied bool      // by the last answer
 	refused  reply     // of events.k8s.io, which core/v1 is tried after; or written
 
-	planned   time.Time    // when the queue has it; zero for never
-	writing   *write       // the request under way, or nil
-	writesNew bool         // which creates an Event
-	isParked  bool         // it waits in the list of its namespace
-	isGone    bool         // it made room for another
-	line      atomic.Int32 // of the queue
-	ticket    uint64       // in the queue
-	queuedIn  int32        // likewise, where it is
-	slot      int          // in idle, or -1
+	planned  time.Time    // when the queue has it; zero for never
+	writing  *write       // the request under way, or nil
+	isParked bool         // it waits in the list of its namespace
+	isGone   bool         // it made room for another
+	line     atomic.Int32 // of the queue
+	ticket   uint64       // in the queue
+	queuedIn int32        // likewise, where it is
+	slot     int          // in idle, or -1
 }
 
 // A key distinguishes objects. It ignores versions, and has the group and the

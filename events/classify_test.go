@@ -182,16 +182,16 @@ func (e *lostLineError) Error() string   { return "the line is gone" }
 func (e *lostLineError) Timeout() bool   { return e.timeout }
 func (e *lostLineError) Temporary() bool { return e.timeout }
 
-// refusedStatus is an error as package status returns it: the API server found
+// refusedStatusError is an error as package status returns it: the API server found
 // the status invalid, which is not the user's spec.
-type refusedStatus struct{ error }
+type refusedStatusError struct{ error }
 
-func (refusedStatus) Reason() string  { return events.StatusRefused }
-func (refusedStatus) Terminal() bool  { return false }
-func (r refusedStatus) Unwrap() error { return r.error }
+func (refusedStatusError) Reason() string  { return events.StatusRefused }
+func (refusedStatusError) Terminal() bool  { return false }
+func (r refusedStatusError) Unwrap() error { return r.error }
 
 func TestClassify_ARefusedStatusIsNotInvalidSpec(t *testing.T) {
-	reason, terminal := events.Classify(fmt.Errorf("commit: %w", refusedStatus{invalid("status.phase: Unsupported value")}))
+	reason, terminal := events.Classify(fmt.Errorf("commit: %w", refusedStatusError{invalid("status.phase: Unsupported value")}))
 	assert.Equal(t, events.StatusRefused, reason)
 	assert.False(t, terminal)
 }

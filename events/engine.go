@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"k8s.io/client-go/util/workqueue"
 )
 
 // An engine is what all Recorders of a process share. Its queue has the objects
@@ -39,11 +37,11 @@ type engine struct {
 	coreUntil   time.Time     // events.k8s.io is not served
 	lastNumber  int64         // in the name of an Event
 
-	queue     workqueue.TypedDelayingInterface[*object] // nil while no worker runs
-	isStarted bool                                      // by RunWith
-	isClosed  bool                                      // RunWith has ended
-	late      string                                    // why an Event was not written before that
-	flushing  int                                       // how many callers wait for what is pending
+	queue     objectQueue // nil while no worker runs
+	isStarted bool        // by RunWith
+	isClosed  bool        // RunWith has ended
+	late      string      // why an Event was not written before that
+	flushing  int         // how many callers wait for what is pending
 
 	stats     Stats // Lost is in losses
 	losses    losses

@@ -73,7 +73,9 @@ func reportTrouble(log logr.Logger, why string, pending int64) {
 	if why == "" {
 		return
 	}
-	safely(func() { log.Error(nil, "Could not write an event, trying again", "detail", why, "pending", pending) })
+	safely(func() {
+		log.Error(nil, "Could not write an event, trying again", "detail", why, "pending", pending)
+	})
 }
 
 // logScheme logs that Events about many objects will be lost.
@@ -104,7 +106,8 @@ func (e *engine) logRoute(log logr.Logger, w *write, got reply) {
 	})
 	if isDue {
 		safely(func() {
-			log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", routeTime.String(), "detail", why)
+			log.Info("Events go to core/v1: events.k8s.io/v1 refused them",
+				"for", routeTime.String(), "detail", why)
 		})
 	}
 }

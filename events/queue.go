@@ -34,7 +34,11 @@ type entry struct {
 	ticket uint64
 }
 
-func newQueue() workqueue.TypedDelayingInterface[*object] {
+// An objectQueue is client-go's queue: it has each object once, and one worker
+// has an object at a time.
+type objectQueue = workqueue.TypedDelayingInterface[*object]
+
+func newQueue() objectQueue { //nolint:ireturn // client-go returns an interface
 	return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[*object]{
 		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[*object]{Queue: &queue{}}),
 	})

@@ -77,7 +77,11 @@ func (e *engine) requestOf(w *write) *request {
 	}
 	s := w.series
 	req.event = &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Name: req.name, Namespace: req.namespace, Annotations: w.annotations},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        req.name,
+			Namespace:   req.namespace,
+			Annotations: w.annotations,
+		},
 		EventTime:           at(w.since),
 		ReportingController: s.controller,
 		ReportingInstance:   e.o.Instance,

@@ -12,7 +12,8 @@ import (
 
 const (
 	noRoom     = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
-	manySeries = "an object has more than 64 reasons, actions or related objects, or all of them more than 4 each"
+	manySeries = "an object has more than 64 reasons, actions or related objects, " +
+		"or all objects more than 4 each in the mean"
 )
 
 // admit adds the object of an occurrence. It returns nil, and counts the

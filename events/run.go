@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -289,19 +290,23 @@ func (e *engine) isWritten(deadline time.Time) bool {
 	if e.stats.Pending == 0 {
 		return true
 	}
-	now := time.Now()
 	for _, o := range e.objects {
-		isWell := !o.namespace.isFailing() && !e.server.isFailing()
-		if o.writing != nil && (isWell || o.writing.isNew) {
+		if !e.isWrittenAbout(o, deadline) {
 			return false
-		}
-		for _, s := range o.series {
-			at := e.ready(o, s, now)
-			isDue := s.isNews() && at.Before(deadline) || isWell && !at.After(now)
-			if s.n > 0 && isDue {
-				return false
-			}
 		}
 	}
 	return true
+}
+
+func (e *engine) isWrittenAbout(o *object, deadline time.Time) bool {
+	now := time.Now()
+	isWell := !o.namespace.isFailing() && !e.server.isFailing()
+	if o.writing != nil && (isWell || o.writing.isNew) {
+		return false
+	}
+	return !slices.ContainsFunc(o.series, func(s *series) bool {
+		at := e.ready(o, s, now)
+		isDue := s.isNews() && at.Before(deadline) || isWell && !at.After(now)
+		return s.n > 0 && isDue
+	})
 }

@@ -283,7 +283,8 @@ func (s *scene) newRequests() string {
 // instant are in any order.
 func byInstant(a, b string) int {
 	at := func(line string) time.Duration {
-		d, _ := time.ParseDuration(line[:strings.Index(line, " ")])
+		first, _, _ := strings.Cut(line, " ")
+		d, _ := time.ParseDuration(first)
 		return d
 	}
 	return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-
-	"k8s.io/client-go/util/workqueue"
 )
 
 const (
@@ -26,9 +24,7 @@ const (
 
 // turn makes the request about the next object, if it is time. It reports
 // whether the queue has ended. One worker at a time looks for an object.
-func (e *engine) turn(
-	ctx context.Context, log logr.Logger, q workqueue.TypedDelayingInterface[*object], gate chan struct{},
-) (ended bool) {
+func (e *engine) turn(ctx context.Context, log logr.Logger, q objectQueue, gate chan struct{}) (ended bool) {
 	gate <- struct{}{}
 	e.awaitToken(ctx)
 	o, ended := q.Get()
