@@ -185,12 +185,9 @@ mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if 
 	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
 
 .PHONY: mutate-core
-mutate-core: ## Change each (EVERY=n: nth) decision of two cores; fails if tests miss one unlisted (hours)
+mutate-core: ## Change each (EVERY=n: nth) decision of status' core; fails if tests miss one unlisted (hours)
 	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
 		-files commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
-	cd internal/tools && files=book.go,series.go,draft.go,room.go,namespace.go,object.go,write.go && \
-		go run ./mutate -dir ../../events -every $(or $(EVERY),1) -survivors mutate/events.txt \
-		-files $$files,route.go,losses.go,limiter.go,queue.go,instant.go -runs '^TestScenes,^TestSearch'
 
 .PHONY: mutate-suites
 mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notices, or of SUITE=e2e/status (an hour)

@@ -182,8 +182,8 @@ func (e *lostLineError) Error() string   { return "the line is gone" }
 func (e *lostLineError) Timeout() bool   { return e.timeout }
 func (e *lostLineError) Temporary() bool { return e.timeout }
 
-// refusedStatusError is an error as package status returns it: the API server found
-// the status invalid, which is not the user's spec.
+// refusedStatusError is an error as package status returns it: the API server
+// found the status invalid, which is not the user's spec.
 type refusedStatusError struct{ error }
 
 func (refusedStatusError) Reason() string  { return events.StatusRefused }
