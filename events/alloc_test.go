@@ -107,7 +107,7 @@ func TestMaxObjects_StatesTheBytesOfAnOutage(t *testing.T) {
 		most    float64
 	}{
 		"OneNote":    {"The usual object has one failure.", 4000, 1, short, 0, 1.2},
-		"EightNotes": {"An object has at most 8 series.", 2000, 8, short, 0, 5},
+		"EightNotes": {"A busy object has several reasons.", 2000, 8, short, 0, 5},
 		"LongTexts":  {"More of a note and of annotations is not kept.", 500, 8, long, 8, 80},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,8 +52,8 @@
 //
 // # What to expect
 //
-//   - A namespace that hangs delays others once, by a request of five seconds
-//     for each two of its objects.
+//   - Namespaces that hang delay others once, by about five seconds for each
+//     four of them, until their first answers are missing.
 //   - A text that never repeats makes 22 Events in the first hour of an object,
 //     and 12 in each later one.
 //   - Repeats that wait when an object recovers are reported by the next Event.

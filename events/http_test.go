@@ -382,7 +382,9 @@ func TestIsolation_OverHTTP(t *testing.T) {
 					require.Equal(t, i+1, stored, tc.reason)
 					time.Sleep(time.Minute - tc.latest)
 				}
+				w.mu.Lock()
 				assert.LessOrEqual(t, w.requests, tc.most, tc.reason)
+				w.mu.Unlock()
 				assert.Empty(t, rec.Stats().Lost, "nothing is given up")
 				require.Empty(t, events.Unbalanced(rec))
 				_ = stop()

@@ -258,7 +258,7 @@ func TestTheServer_IsPausedForItsOwnFaultsOnly(t *testing.T) {
 	}
 }
 
-// TestAnOutage_EndsForAllNamespaces: no namespace is suspect after it.
+// TestAnOutage_EndsForAllNamespaces: no namespace fails after it.
 func TestAnOutage_EndsForAllNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -173,7 +173,7 @@ func (e *engine) cleanAll(annotations map[string]string) map[string]string {
 	return all
 }
 
-// occurrence returns what the book needs to know of c. It calls the caller's
+// occurrence returns what the engine needs to know of c. It calls the caller's
 // code.
 func (r *Recorder) occurrence(c *call, id key) occurrence {
 	return occurrence{
@@ -190,7 +190,7 @@ func (r *Recorder) occurrence(c *call, id key) occurrence {
 	}
 }
 
-// counted reports whether the book has counted o.
+// counted reports whether the engine has counted o.
 func (r *Recorder) counted(o *occurrence) (ok bool) {
 	r.locked(func() { ok = r.engine.record(o) }) // in the order of the calls: no series ends before it begins
 	return ok
