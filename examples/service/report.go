@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/jobgc"
@@ -106,19 +107,35 @@ func newClient(config *rest.Config) (*rest.RESTClient, *runtime.Scheme, error) {
 	return client, scheme, err
 }
 
-// newJob is the Job of a Report. jobgc gives it its name and its TTL.
+// newJob is the Job of a Report, in a namespace of any pod security standard.
+// jobgc gives it its name and its TTL.
 func (r *Report) newJob() *batchv1.Job {
 	owner := *metav1.NewControllerRef(r, groupVersion.WithKind("Report"))
-	container := corev1.Container{Name: "report", Image: r.Spec.Image, Command: r.Spec.Command}
+	container := corev1.Container{
+		Name: "report", Image: r.Spec.Image, Command: r.Spec.Command,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: ptr.To(false),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+	pod := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{container},
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:   ptr.To(true),
+			RunAsUser:      ptr.To(int64(65532)),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       r.Namespace,
 			OwnerReferences: []metav1.OwnerReference{owner},
 		},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{container},
-		}}},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: ptr.To(int32(0)),
+			Template:     corev1.PodTemplateSpec{Spec: pod},
+		},
 	}
 }
 

@@ -53,6 +53,9 @@ func TestAReport_LivesOnceThroughAllPackages(t *testing.T) {
 		assert.Equal(t, Pending, a.report(t).Status.Phase)
 		assert.Equal(t, "JobCreated", a.report(t).Status.Conditions[0].Reason)
 		assert.Contains(t, a.events(t), "Recovered")
+		pod := a.job(t).Spec.Template.Spec
+		assert.True(t, *pod.SecurityContext.RunAsNonRoot, "as the restricted pod security standard requires")
+		assert.False(t, *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation)
 		began := metav1.NewTime(time.Now())
 		a.setJob(t, func(s *batchv1.JobStatus) { s.StartTime = &began })
 		assert.Equal(t, Running, a.report(t).Status.Phase)
