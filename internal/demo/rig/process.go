@@ -94,7 +94,8 @@ func Start(
 func freeAddress(ctx context.Context) (string, error) {
 	var refused error
 	for range 100 {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		address := fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000))
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err == nil {
 			return l.Addr().String(), l.Close()
 		}
