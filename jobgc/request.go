@@ -21,8 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// Request is what one call of Step works on. Owner, Ref and Done are of one
-// copy of the owner, as it was read. It is a misuse to set Done in memory, or
+// Request is what one call of Step works on. Owner, Ref and Done are of the
+// copy of the owner that was read. It is a misuse to set Done in memory, or
 // to call Step twice in one reconcile: the second call would take for recorded
 // what only the memory has.
 type Request struct {

@@ -60,7 +60,7 @@ func (m runModel) frees(job *batchv1.Job) bool {
 }
 
 // checkCreation holds a creation to the rules. A request that stalls may come
-// when the Job was removed; else none is sent for a run that has its Ref.
+// when the Job was removed. Otherwise none is sent for a run that has its Ref.
 func (m runModel) checkCreation(f runFacts) string {
 	mayStall := m.budgets.Late+m.budgets.Pauses+m.budgets.Switches > 0
 	mayBeLate := mayStall && (f.vanished || f.job == "")

@@ -75,7 +75,7 @@ type call struct {
 
 	req      Request
 	ref      Ref   // of the Job that this call is about
-	ofCaller error // of Request.Job, which Step returns as it is
+	ofCaller error // of Request.Job, which Step returns unchanged
 }
 
 // isEnded reports whether the owner waits for no outcome.
@@ -117,7 +117,7 @@ func (c *call) step(ctx context.Context) (Observation, error) {
 }
 
 // isYoung reports whether the cache may lack the Job because it is new. A
-// CreatedAt in the future is that of another clock.
+// CreatedAt in the future comes from another clock.
 func (c *call) isYoung() bool {
 	if c.ref.CreatedAt == nil {
 		return false

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestSweeper_GivesEachRunItsTurn, however many cannot be deleted.
-func TestSweeper_GivesEachRunItsTurn(t *testing.T) {
+// TestSweeper_TriesEachRun, also if many cannot be deleted.
+func TestSweeper_TriesEachRun(t *testing.T) {
 	s := &Sweeper{}
 	for _, tc := range []struct {
 		reason, due string
@@ -21,8 +21,8 @@ func TestSweeper_GivesEachRunItsTurn(t *testing.T) {
 		want        string
 	}{
 		{"In their order.", "abcde", 2, "ab"},
-		{"Runs without a turn come first.", "abcde", 2, "cd"},
-		{"Then whose turn is the longest ago.", "abcde", 2, "ea"},
+		{"Runs that no sweep has tried come first.", "abcde", 2, "cd"},
+		{"Then the run that was tried the longest ago.", "abcde", 2, "ea"},
 		{"A new one does not wait.", "abcdef", 2, "fb"},
 		{"All of them.", "abcdef", 9, "cdaebf"},
 		{"Of equals the order counts.", "fedcba", 3, "fed"},
@@ -39,6 +39,6 @@ func TestSweeper_GivesEachRunItsTurn(t *testing.T) {
 			got += string(r.object.GetUID())
 		}
 		assert.Equal(t, tc.want, got, tc.reason)
-		assert.LessOrEqual(t, len(s.tried), len(tc.due), "no more is remembered")
+		assert.LessOrEqual(t, len(s.tried), len(tc.due), "only overdue runs are remembered")
 	}
 }

@@ -62,8 +62,8 @@ type Sweeper struct {
 	server *ServerTime
 	opts   Options
 
-	turn  int               // of the last sweep
-	tried map[types.UID]int // the turn in which a run was last tried
+	sweeps int               // how many have tried a run
+	tried  map[types.UID]int // the sweep that tried a run last
 
 	mu      sync.Mutex
 	follows bool      // the informer

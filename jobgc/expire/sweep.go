@@ -73,20 +73,20 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 const maxErrors = 5
 
 // choose returns at most Options.MaxPerSweep of the overdue runs: first those
-// that no sweep has tried, then those whose turn is the longest ago. Otherwise
-// runs that cannot be deleted would block the others forever. Equal runs keep
-// their order.
+// that no sweep has tried, then those that a sweep tried the longest ago.
+// Otherwise runs that cannot be deleted would block the others forever. Equal
+// runs keep their order.
 func (s *Sweeper) choose(due []overdue) []overdue {
 	slices.SortStableFunc(due, func(a, b overdue) int {
 		return cmp.Compare(s.tried[a.object.GetUID()], s.tried[b.object.GetUID()])
 	})
-	s.turn++
+	s.sweeps++
 	tried := map[types.UID]int{} // only of runs that are overdue
 	for i, r := range due {
 		uid := r.object.GetUID()
 		tried[uid] = s.tried[uid]
 		if i < s.opts.MaxPerSweep {
-			tried[uid] = s.turn
+			tried[uid] = s.sweeps
 		}
 	}
 	s.tried = tried
