@@ -187,7 +187,7 @@ mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if 
 .PHONY: mutate-core
 mutate-core: ## Change each (EVERY=n: nth) decision of status' core; fails if tests miss one unlisted (hours)
 	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
-		-files commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
+		-files change.go,commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
 
 .PHONY: mutate-suites
 mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notices, or of SUITE=e2e/status (an hour)

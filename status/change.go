@@ -14,7 +14,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // change is a status to store in place of another.
@@ -27,11 +26,15 @@ type change struct {
 	want       map[string]any // the status to store
 	isBeat     bool           // updatedAt is written even if nothing else changes
 	isMerged   bool           // there was a conflict
+
+	// added has the fields that were added to conditions of an unknown type, by
+	// the condition's key and their name.
+	added map[string]bool
 }
 
 // plan computes the status to store.
 func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, error) {
-	c := &change{now: now, generation: before.GetGeneration(), base: before}
+	c := &change{now: now, generation: before.GetGeneration(), base: before, added: map[string]bool{}}
 	var err error
 	c.stored, err = statusOf(before)
 	if err != nil {
@@ -171,8 +174,9 @@ func (c *change) different() []string {
 	return names
 }
 
-// hash identifies what want has in different fields; 0 is none. A value where
-// none is stored counts by its name, because a schema prunes each value.
+// hash identifies what want has in different fields, and what is stored there;
+// 0 is none. A value where none is stored counts by its name, because a schema
+// prunes each value.
 func (c *change) hash(names []string) uint64 {
 	if len(names) == 0 {
 		return 0
@@ -180,11 +184,12 @@ func (c *change) hash(names []string) uint64 {
 	hash := fnv.New64a()
 	for _, name := range names {
 		value := c.want[name]
-		isNew := isZero(c.stored[name]) && !isZero(value)
+		stored := c.stored[name]
+		isNew := isZero(stored) && !isZero(value)
 		if isNew {
 			value = nil
 		}
-		raw, _ := json.Marshal([]any{name, value}) // it was decoded from JSON
+		raw, _ := json.Marshal([]any{name, value, stored}) // both were decoded from JSON
 		_, _ = hash.Write(raw)
 	}
 	return hash.Sum64()
@@ -266,20 +271,16 @@ func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 	return lost, c.hash(sent)
 }
 
-// dropPruned removes from want the fields of conditions that Commit may have
-// added, and that the API server did not store.
+// dropPruned removes from want the fields that Commit has added to unstructured
+// conditions, and that the API server did not store.
 func (c *change) dropPruned() {
-	_, isUntyped := c.base.(runtime.Unstructured)
-	if !isUntyped {
-		return
-	}
 	_, stored := c.names.listOf(c.stored)
 	_, want := c.names.listOf(c.want)
 	for key, item := range want {
 		sent, _ := item.(map[string]any)
 		kept, isKept := stored[key].(map[string]any)
 		for _, name := range []string{transitionField, generationField} {
-			if isKept && kept[name] == nil {
+			if isKept && kept[name] == nil && c.added[key+name] {
 				delete(sent, name)
 			}
 		}

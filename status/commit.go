@@ -42,10 +42,12 @@ const maxAttempts = 5
 // differ from before, it writes the status and returns an error: send them with
 // a separate request before, which gives after a new resourceVersion.
 //
-// After [Written], after equals the stored object. After [Unchanged], or if the
-// spec changed since the read, at least its status does. To commit again in the
-// same reconcile, go on with after, and take a DeepCopy of it as the next
-// before: the copies from before the first Commit are [ErrStaleRead].
+// After [Written], after equals the stored object. After [Unchanged], at least
+// its status does. If the spec changed since the read, only the status: spec
+// and version stay as they were read, so that a later Update conflicts. To
+// commit again in the same reconcile, go on with after, and take a DeepCopy of
+// it as the next before: the copies from before the first Commit are
+// [ErrStaleRead].
 //
 // A field that the API server does not store as sent causes Written and an
 // error that names it, once for an object in five minutes. The difference alone
@@ -119,7 +121,7 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 			return w.written(c, after, reply, patch != nil)
 		}
 		if !mayTryAgain(ctx, err, attempt) {
-			return w.failed(ctx, c, after, err)
+			return w.failed(ctx, c, after, err, patch == nil)
 		}
 		result, err := w.rebase(ctx, c)
 		if err != nil || result == Gone {
@@ -132,19 +134,28 @@ func mayTryAgain(ctx context.Context, err error, attempt int) bool {
 	return apierrors.IsConflict(err) && attempt < maxAttempts && ctx.Err() == nil
 }
 
-// failed is the result of a patch that was not accepted.
-func (w Writer) failed(ctx context.Context, c *change, after Object, err error) (Result, error) {
+// failed is the result of a patch that was not accepted. isQuestion says that
+// it had no change.
+func (w Writer) failed(ctx context.Context, c *change, after Object, err error, isQuestion bool) (Result, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return w.gone(ctx, c.base, err)
+	case isQuestion && isRefused(err): // what is stored breaks the schema, and the copy is it
+		w.remember(c, false)
+		return Unchanged, c.adopt(after, c.base, c.stored)
 	case isRefused(err):
 		return w.reduce(ctx, c, after, err)
 	case isUnanswered(err):
-		last := w.client.memory.of(c.base.GetUID(), c.now)
-		last.isUnanswered = true
-		w.client.memory.set(c.base.GetUID(), last, c.now)
+		w.remember(c, true)
 	}
 	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), err)
+}
+
+// remember remembers whether the last request about the object got an answer.
+func (w Writer) remember(c *change, isUnanswered bool) {
+	last := w.client.memory.of(c.base.GetUID(), c.now)
+	last.isUnanswered = isUnanswered
+	w.client.memory.set(c.base.GetUID(), last, c.now)
 }
 
 // rebase reads the stored object, and lets c go on from it. The API server
@@ -152,7 +163,11 @@ func (w Writer) failed(ctx context.Context, c *change, after Object, err error) 
 func (w Writer) rebase(ctx context.Context, c *change) (Result, error) {
 	live, err := w.request(ctx, c.base, "status", []byte("{}"))
 	if err != nil {
-		return isGone(c.base, "reading "+nameOf(c.base)+" after a conflict", err)
+		result, err := isGone(c.base, "reading "+nameOf(c.base)+" after a conflict", err)
+		if isRefused(err) {
+			err = refusedError{err}
+		}
+		return result, err
 	}
 	return "", c.rebase(live, w.Owned)
 }
@@ -207,7 +222,13 @@ func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal err
 		return "", refused
 	}
 	reply, err := w.send(ctx, c.base, patch)
+	if apierrors.IsNotFound(err) {
+		return w.gone(ctx, c.base, err)
+	}
 	if err != nil {
+		if isUnanswered(err) {
+			w.remember(c, true)
+		}
 		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err)
 		return "", errors.Join(refused, err)
 	}

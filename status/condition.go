@@ -24,7 +24,7 @@ import (
 //     Commit do not write a time alone where none is stored.
 //   - If c has an older ObservedGeneration than the stored condition, conds
 //     does not change. Zero means that c does not state one. The list then has
-//     zero, and [Patch] and [Writer.Commit] fill in the generation of the
+//     zero, and [FieldNames.Patch] and [Writer.Commit] fill in the generation of the
 //     object that was read, as kubectl wait expects. They leave zero if the
 //     stored condition had none and nothing else of it changed. A condition
 //     that a reconcile does not set keeps its generation: set each condition

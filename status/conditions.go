@@ -109,6 +109,7 @@ func (c *change) fitConditions(keys []string, next, stored map[string]any, redac
 		if err != nil {
 			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
 		}
+		c.noteAdded(key, next[key], item)
 		changed = append(changed, key)
 		list = append(list, item)
 	}
@@ -121,6 +122,19 @@ func (c *change) fitConditions(keys []string, next, stored map[string]any, redac
 		next[changed[i]] = item
 	}
 	return nil
+}
+
+// noteAdded remembers the fields that a condition of an unknown type got.
+func (c *change) noteAdded(key string, before any, after map[string]any) {
+	_, isUntyped := c.base.(runtime.Unstructured)
+	fields, _ := before.(map[string]any)
+	for _, name := range []string{transitionField, generationField} {
+		_, had := fields[name]
+		_, has := after[name]
+		if isUntyped && has && !had {
+			c.added[key+name] = true
+		}
+	}
 }
 
 // conditionToStore returns what to store for item in place of stored, which is
@@ -145,6 +159,9 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 	err = convert(stored, &was)
 	if err != nil {
 		was = metav1.Condition{} // a mistake of another program counts as no condition
+	}
+	if stored != nil {
+		was.Reason = fitReason(was.Reason) // as that of cond is
 	}
 	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
 	old, _ := stored.(map[string]any)

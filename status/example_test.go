@@ -57,7 +57,7 @@ func Example_unitTest() {
 
 // Nothing changed, so nothing is written; the generation alone is a change,
 // because a new spec was seen.
-func ExamplePatch() {
+func ExampleFieldNames_Patch_again() {
 	run := stored()
 	run.Status.Stamp = status.Stamp{ObservedGeneration: 1, UpdatedAt: at(0), StartedAt: at(0)}
 	facts := status.Facts{Progress: status.Running}
@@ -159,6 +159,23 @@ func ExampleWriter_Commit() {
 	// [status] true
 	// written <nil>
 	// unchanged <nil>
+}
+
+// A reconcile asks before its work whether the cache shows the last write.
+func ExampleWriter_IsStale() {
+	s := newServer(nil)
+	s.create("build")
+	w := status.ForClient(runtimeClient{s})
+
+	cached := &Run{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "uid-1", ResourceVersion: "1", Generation: 1}}
+	fmt.Println(w.IsStale(cached))
+	after := cached.DeepCopy()
+	after.Status.Phase = "Running"
+	_, err := w.Commit(context.Background(), cached, after)
+	fmt.Println(w.IsStale(cached), w.IsStale(after), err)
+	// Output:
+	// false
+	// true false <nil>
 }
 
 // For an informer's filter or a predicate: the controller's own status writes

@@ -72,6 +72,7 @@ func reconcileForeign[C any](t *testing.T, s *server, conds ...C) []any {
 	}
 	s.sent()
 	later(t, 0, func(t *testing.T) {
+		t.Helper()
 		for range 3 {
 			before := get[kind[foreignStatus[C]]](t, s, "a")
 			after := get[kind[foreignStatus[C]]](t, s, "a")
@@ -151,6 +152,7 @@ func TestCommit_MergesConditionsOfAnotherType(t *testing.T) {
 	after.Status.Conditions[0].Status = "True"
 	s.restatus("a", `{"conditions":[{"type":"Available","status":"False","lastTransitionTime":"2025-06-01T12:00:00Z"},{"type":"Progressing","status":"True"}]}`)
 	later(t, time.Hour, func(t *testing.T) {
+		t.Helper()
 		w := via(client[kind[status1]]{s}.Patch, status.Writer{Owned: []string{"Available"}})
 		_, err := w.Commit(t.Context(), before, after, running)
 		require.NoError(t, err)

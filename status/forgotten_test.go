@@ -142,6 +142,7 @@ func TestUnkept_ARepairedSchemaIsBelieved(t *testing.T) {
 				return w.Commit(t.Context(), before, next, running)
 			}
 			later(t, 0, func(t *testing.T) {
+				t.Helper()
 				_, err := reconcile(0)
 				require.ErrorContains(t, err, "status."+change.lost)
 				result, err := reconcile(5 * time.Minute)

@@ -181,3 +181,7 @@ func TestCommit_TheVerdictOfARefusedStatusIsWrittenOnce(t *testing.T) {
 	assert.Equal(t, "refused", live.Status.Phase)
 	assert.NotNil(t, live.Status.FinishedAt)
 }
+
+func invalidResource() schema.GroupResource {
+	return schema.GroupResource{Group: "example.com", Resource: "runs"}
+}

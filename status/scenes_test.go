@@ -57,6 +57,7 @@ func TestScenes(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
 			later(t, 0, func(t *testing.T) {
+				t.Helper()
 				s := &scene{server: newServer(t), actors: map[string]*actor{}}
 				s.create("a")
 				datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {

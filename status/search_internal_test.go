@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -221,7 +222,8 @@ func binder() world.Actor {
 		if run == nil || findCondition(run.Status.Conditions, "Bound") != nil {
 			return nil, time.Time{}
 		}
-		conds := append(run.Status.Conditions, metav1.Condition{Type: "Bound", Status: "True", Reason: "Bound", LastTransitionTime: metav1.NewTime(s.Now)})
+		bound := metav1.Condition{Type: "Bound", Status: "True", Reason: "Bound", LastTransitionTime: metav1.NewTime(s.Now)}
+		conds := slices.Concat(run.Status.Conditions, []metav1.Condition{bound})
 		body, _ := json.Marshal(map[string]any{"status": map[string]any{"conditions": conds}})
 		return []world.Request{{Verb: "patch", Key: runKey, Subresource: "status", PatchType: types.MergePatchType, Body: body}}, time.Time{}
 	}}
@@ -270,6 +272,21 @@ func searchModel(t *testing.T, budgets world.Budgets, replicas ...func(*world.AP
 	return m
 }
 
+// pruneAndDefault is a schema whose conditions have no generation, and which
+// has a default for a field of the status.
+func pruneAndDefault(_ time.Time, _ world.Request, fields map[string]any) error {
+	status, _ := fields["status"].(map[string]any)
+	if status != nil && status["note"] == nil {
+		status["note"] = "default"
+	}
+	list, _ := status["conditions"].([]any)
+	for _, item := range list {
+		condition, _ := item.(map[string]any)
+		delete(condition, generationField)
+	}
+	return nil
+}
+
 // TestSearch_NoLateWriteReplacesAVerdict visits all states that one or two
 // instances of a controller reach within the budgets, with another writer and a
 // person. An instance may stop between a read and a write while the other one
@@ -281,18 +298,24 @@ func TestSearch_NoLateWriteReplacesAVerdict(t *testing.T) {
 		budgets   world.Budgets
 		instances int
 		isBound   bool // another controller sets a condition
+		isStrict  bool // the schema prunes and defaults
 	}{
-		{world.Budgets{Switches: 1}, 2, false},
-		{world.Budgets{Pauses: 1}, 1, true},
-		{world.Budgets{Faults: 1}, 1, true},
-		{world.Budgets{Crashes: 1, Stale: 1}, 1, false},
-		{world.Budgets{Late: 1}, 1, false},
-		{world.Budgets{Acts: 1}, 1, false},
+		{world.Budgets{Switches: 1}, 2, false, false},
+		{world.Budgets{Pauses: 1}, 2, false, true},
+		{world.Budgets{Pauses: 1}, 1, true, false},
+		{world.Budgets{Faults: 1}, 1, true, false},
+		{world.Budgets{Faults: 1}, 1, false, true},
+		{world.Budgets{Crashes: 1, Stale: 1}, 1, false, false},
+		{world.Budgets{Late: 1}, 1, false, false},
+		{world.Budgets{Acts: 1}, 1, false, false},
 	} {
 		replicas := []func(*world.API) world.Process{committer, committer}[:tc.instances]
 		m := searchModel(t, tc.budgets, replicas...)
 		if tc.isBound {
 			m.Actors = append(m.Actors, binder())
+		}
+		if tc.isStrict {
+			m.Store.Admit = pruneAndDefault
 		}
 		report, err := m.Search(t)
 		t.Log(report)

@@ -4,8 +4,6 @@
 package status_test
 
 import (
-	"net"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +168,3 @@ func TestCommit_ComparesOnlyVersionsOfOneObject(t *testing.T) {
 		})
 	}
 }
-
-// errNoAnswer is the error of a connection that broke after the request.
-var errNoAnswer = &net.OpError{Op: "read", Err: syscall.ECONNRESET}
