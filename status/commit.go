@@ -136,7 +136,9 @@ func mayTryAgain(ctx context.Context, err error, attempt int) bool {
 
 // failed is the result of a patch that was not accepted. isQuestion says that
 // it had no change.
-func (w Writer) failed(ctx context.Context, c *change, after Object, err error, isQuestion bool) (Result, error) {
+func (w Writer) failed(
+	ctx context.Context, c *change, after Object, err error, isQuestion bool,
+) (Result, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return w.gone(ctx, c.base, err)
