@@ -67,6 +67,15 @@ func PhaseOf(r *Rollout, workloadGeneration int64) (Phase, string) {
 	if message != "" {
 		return NotObserved, message
 	}
+	phase, message := r.observed()
+	if phase == Healthy || phase == Invalid {
+		return phase, message
+	}
+	return phase, r.Status.withFailure(message)
+}
+
+// observed is the phase of a status of this generation.
+func (r *Rollout) observed() (Phase, string) {
 	s := &r.Status
 	invalid := s.condition("InvalidSpec")
 	if invalid != nil && invalid.Status != metav1.ConditionFalse {
@@ -75,17 +84,15 @@ func PhaseOf(r *Rollout, workloadGeneration int64) (Phase, string) {
 	progressing := ptr.Deref(s.condition("Progressing"), metav1.Condition{})
 	switch {
 	case progressing.Status == metav1.ConditionFalse:
-		return Degraded, s.withFailure(reasonAnd(&progressing))
+		return Degraded, reasonAnd(&progressing)
 	case s.ControllerPause && len(s.PauseConditions) == 0:
 		return Progressing, "promoted; the controller has yet to go on"
 	case progressing.Reason == "NewReplicaSetCreated":
 		return Progressing, progressing.Message
 	case s.Phase == Healthy:
 		return r.finished(&progressing)
-	case s.Phase == Paused:
-		return Paused, s.Message
-	case s.Phase == Progressing, s.Phase == Degraded:
-		return s.Phase, s.withFailure(s.Message)
+	case s.Phase == Paused, s.Phase == Progressing, s.Phase == Degraded:
+		return s.Phase, s.Message
 	default:
 		return Progressing, fmt.Sprintf("phase %q", s.Phase)
 	}

@@ -70,6 +70,7 @@ func TestPhaseOf(t *testing.T) {
 		"Degraded":          {"With the reason.", `{"observedGeneration":"2","phase":"Degraded","message":"ProgressDeadlineExceeded: x"}`, rollout.Degraded, "ProgressDeadlineExceeded"},
 		"Progressing":       {"With the reason.", `{"observedGeneration":"2","phase":"Progressing","message":"more replicas need to be updated"}`, rollout.Progressing, "more replicas"},
 		"NoPods":            {"The reason is not hidden.", `{"observedGeneration":"2","phase":"Progressing","message":"more replicas",` + failure + `}`, rollout.Progressing, "more replicas; FailedCreate: exceeded quota"},
+		"NoPodsAtAPause":    {"Nor at a pause.", `{"observedGeneration":"2","phase":"Paused","message":"CanaryPauseStep",` + failure + `}`, rollout.Paused, "CanaryPauseStep; FailedCreate: exceeded quota"},
 		"NoPodsInTime":      {"Nor then.", `{"observedGeneration":"2","phase":"Degraded",` + failure + `}`, rollout.Degraded, "FailedCreate: exceeded quota"},
 		"Invalid":           {"Upstream calls it Degraded.", `{"observedGeneration":"2","phase":"Degraded","conditions":[{"type":"InvalidSpec","status":"True","message":"no"}]}`, rollout.Invalid, "no"},
 		"NoLongerInvalid":   {"The condition is False.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"InvalidSpec","status":"False"}]}`, rollout.Healthy, ""},

@@ -142,7 +142,8 @@ func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVers
 
 // AddToScheme lets typed clients, such as controller-runtime's, read Rollout
 // and RolloutList. A scheme that has other types for these kinds, such as
-// upstream's own, is an error: make a separate scheme and client.
+// upstream's own, is an error: make a separate scheme and client. Upstream's
+// AddToScheme panics if it comes after this one.
 func AddToScheme(s *runtime.Scheme) error {
 	if s == nil {
 		return errors.New("rollout: addToScheme: the scheme is nil")

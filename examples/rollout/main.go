@@ -158,8 +158,8 @@ func (c *call) converts(d *document) bool {
 	return c.enabled && d.kind == "Deployment" && (c.only == nil || slices.Contains(c.only, d.name))
 }
 
-// load reads the file that -values names: progressiveDelivery of chart values.
-// Rollout.Convert checks the steps.
+// load reads the file that -values names: progressiveDelivery of chart values,
+// not of a workload in them. Rollout.Convert checks the steps.
 func (c *call) load() (problems []string) {
 	if c.values == "" {
 		return nil

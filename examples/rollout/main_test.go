@@ -144,9 +144,13 @@ func TestRenderOfChartValues(t *testing.T) {
 func TestRender_OnlyTheNamed(t *testing.T) {
 	api := strings.ReplaceAll(web, "name: web", "name: api")
 	hpa := strings.ReplaceAll(scaler, "name: web", "name: api")
-	code, out, errs := command(t, web+"---\n"+api+"---\n"+hpa, "-only", "web,other")
+	code, out, errs := command(t, web+"---\n"+api+"---\n"+hpa, "-only", "web")
 	assert.Zero(t, code, errs)
 	assert.Equal(t, webRollout+"---\n"+api+"---\n"+hpa, out)
+	code, out, errs = command(t, web, "-only", "wep")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "the input has no Deployment wep")
 }
 
 func TestRefused(t *testing.T) {

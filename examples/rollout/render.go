@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -38,6 +39,12 @@ func render(c *call, docs []*document) result {
 			}
 		}
 		out = follow(out, raw)
+	}
+	for _, name := range c.only {
+		known := slices.ContainsFunc(docs, func(d *document) bool { return d.kind == "Deployment" && d.name == name })
+		if !known {
+			r.problems = append(r.problems, fmt.Sprintf("rollout: -only: the input has no Deployment %s", name))
+		}
 	}
 	r.out = string(out)
 	return r

@@ -24,6 +24,9 @@ func (p *planner) sameWorkload() {
 		p.add(field.NewPath("live", "metadata", "deletionTimestamp"),
 			"the "+p.old.gvk.Kind+" is being deleted")
 	}
+	if p.new.meta.Name != p.old.meta.Name {
+		p.add(field.NewPath("metadata", "name"), "must be the "+p.old.gvk.Kind+"'s, "+p.old.meta.Name)
+	}
 	if p.new.meta.Namespace != p.old.meta.Namespace {
 		p.add(field.NewPath("metadata", "namespace"),
 			"must be the "+p.old.gvk.Kind+"'s, "+p.old.meta.Namespace)
@@ -57,13 +60,21 @@ func (p *planner) sameTemplate(why string) {
 	p.same(path, live, applied, why)
 }
 
-func tree(template any) (out any, err error) {
+func tree(template any) (out map[string]any, err error) {
 	data, err := json.Marshal(template)
 	if err != nil {
 		return nil, err
 	}
 	err = json.Unmarshal(data, &out)
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	spec, ok := out["spec"].(map[string]any)
+	if ok && spec["serviceAccountName"] == nil && spec["serviceAccount"] != nil {
+		spec["serviceAccountName"] = spec["serviceAccount"]
+	}
+	delete(spec, "serviceAccount") // the old name, which a server fills in
+	return out, nil
 }
 
 // same reports where two values differ. The values themselves may be secret.
@@ -91,10 +102,11 @@ func (p *planner) same(path *field.Path, live, applied any, why string) {
 	}
 }
 
-// sameKey compares a field. A server fills in scalar fields, so it ignores such
-// a field that only one of the two has, unless its name is the user's choice.
+// sameKey compares a field. One that only one of the two has is a difference,
+// unless its value is empty or the default that a server fills in.
 func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, why string) {
-	chosen := slices.ContainsFunc([]string{"labels", "annotations", "nodeSelector", "limits", "requests"},
+	chosen := slices.ContainsFunc(
+		[]string{"labels", "matchLabels", "annotations", "nodeSelector", "limits", "requests"},
 		func(name string) bool { return strings.HasSuffix(path.String(), "."+name) })
 	at := path.Child(key)
 	if chosen {
@@ -111,25 +123,52 @@ func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, 
 		value = after
 	}
 	restarted := key == "kubectl.kubernetes.io/restartedAt" // kubectl rollout restart releases nothing
-	if empty(value) || restarted || scalar(value) && !chosen && key != "serviceAccountName" {
+	if restarted || empty(value) || !chosen && filledIn(path, key, value) {
 		return
 	}
 	p.add(at, fmt.Sprintf("only one of the live %s and the manifest has it: %s", p.old.gvk.Kind, why))
 }
 
 func empty(value any) bool {
-	fields, _ := value.(map[string]any)
-	items, _ := value.([]any)
-	return !scalar(value) && len(fields)+len(items) == 0
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return v == ""
+	}
 }
 
-func scalar(value any) bool {
-	switch value.(type) {
-	case nil, map[string]any, []any:
-		return false
-	default:
-		return true
+// filledIn reports whether a value is the default of apps/v1 for a field.
+func filledIn(path *field.Path, key string, value any) bool {
+	if strings.HasSuffix(path.String(), ".template.spec") {
+		pod := map[string]any{
+			"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
+			"terminationGracePeriodSeconds": 30.0,
+		}
+		return pod[key] == value
 	}
+	defaults := map[string][]any{
+		"terminationMessagePath":   {"/dev/termination-log"},
+		"terminationMessagePolicy": {"File"},
+		"imagePullPolicy":          {"IfNotPresent", "Always"},
+		"protocol":                 {"TCP"},
+		"scheme":                   {"HTTP"},
+		"timeoutSeconds":           {1.0},
+		"periodSeconds":            {10.0},
+		"successThreshold":         {1.0},
+		"failureThreshold":         {3.0},
+		"defaultMode":              {420.0},
+		"expirationSeconds":        {3600.0},
+		"apiVersion":               {"v1"},
+		"divisor":                  {"0"},
+		"path":                     {"/"},
+		"volumeMode":               {"Filesystem"},
+	}
+	return slices.Contains(defaults[key], value)
 }
 
 // services refuses a Rollout whose controller takes a Service over. Format has

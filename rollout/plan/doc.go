@@ -34,14 +34,12 @@
 // how to go back.
 //
 // The new workload has an annotation with a checksum of what the plan applies,
-// without the replicas. Only the same plan goes on with a workload that an
-// interrupted script has left.
+// without the replicas, and of the live pod template. Only the same plan goes
+// on with a workload that an interrupted script has left.
 //
 // Migration and Rollback refuse a manifest with another pod template than the
-// live workload has: the switch would bring a release or take one back. A
-// server fills in scalar fields, so they ignore such a field that only one of
-// the two has, except labels, annotations, resources, the node selector and the
-// account.
+// live workload has: the switch would bring a release or take one back. They
+// ignore the defaults that a server fills in.
 //
 // The new workload is scaled up if the old one is. It counts when as many of
 // its pods are available as it should have, or as the old one should have if

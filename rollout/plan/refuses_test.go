@@ -65,6 +65,33 @@ func TestMigration_Refuses(t *testing.T) {
 			a.live.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "s3cret"}}
 			template(a).Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "other"}}
 		}, []string{"spec.template.spec.containers[0].env[0].value"}},
+		"ValueTakenAway": {"kubectl set env FEATURE= leaves no value.", func(a *args) {
+			a.live.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FEATURE"}}
+			template(a).Containers[0].Env = []corev1.EnvVar{{Name: "FEATURE", Value: "on"}}
+		}, []string{"spec.template.spec.containers[0].env[0].value"}},
+		"HostNetwork": {"No default.", func(a *args) { a.live.Spec.Template.Spec.HostNetwork = true }, []string{"spec.template.spec.hostNetwork"}},
+		"GracePeriod": {"Another than the default.", func(a *args) {
+			a.live.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](120)
+		}, []string{"spec.template.spec.terminationGracePeriodSeconds"}},
+		"Sidecar": {"Not the policy of the pod.", func(a *args) {
+			init := corev1.Container{Name: "init", Image: "init:1"}
+			template(a).InitContainers = []corev1.Container{init}
+			init.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+			a.live.Spec.Template.Spec.InitContainers = []corev1.Container{init}
+		}, []string{"spec.template.spec.initContainers[0].restartPolicy"}},
+		"Defaults": {"A server fills them in.", func(a *args) {
+			s := &a.live.Spec.Template.Spec
+			s.RestartPolicy = corev1.RestartPolicyAlways
+			s.SchedulerName = "default-scheduler"
+			s.TerminationGracePeriodSeconds = ptr.To[int64](30)
+			s.SecurityContext = &corev1.PodSecurityContext{}
+			s.ServiceAccountName = "web"
+			s.DeprecatedServiceAccount = "web"
+			template(a).ServiceAccountName = "web"
+			s.Containers[0].TerminationMessagePath = "/dev/termination-log"
+			s.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageReadFile
+		}, []string{}},
+		"AnotherName":     {"The script would look for the wrong one.", func(a *args) { a.to.Name = "other" }, []string{"metadata.name"}},
 		"AnotherArgument": {"No less.", func(a *args) { template(a).Containers[0].Args = []string{"-v"} }, []string{"spec.template.spec.containers[0].args"}},
 		"AnotherAccount":  {"No less.", func(a *args) { a.live.Spec.Template.Spec.ServiceAccountName = "web" }, []string{"spec.template.spec.serviceAccountName"}},
 		"AnotherChecksum": {"The configuration has changed.", func(a *args) {

@@ -30,7 +30,7 @@ const (
 )
 
 // planAnnotation has the checksum of the manifest that a plan created, without
-// its replicas.
+// its replicas, and of the pod template that was live then.
 const planAnnotation = "rollout.controllerkit.dev/plan"
 
 // workload is a Deployment or a Rollout, as far as a plan needs to know it.
@@ -166,7 +166,7 @@ func (p *planner) steps(live *unstructured.Unstructured, manifest runtime.Object
 		return err
 	}
 	p.sum = cksum(printed)
-	body, hash, err := marked(manifest)
+	body, hash, err := marked(manifest, p.sum)
 	if err != nil {
 		return err
 	}
@@ -220,8 +220,8 @@ func (p *planner) unchanged() Op {
 }
 
 // marked is the manifest to apply, in YAML, with the annotation that a plan
-// knows it by.
-func marked(manifest runtime.Object) (body, hash string, err error) {
+// knows it by: a checksum of the manifest and of the live pod template.
+func marked(manifest runtime.Object, template string) (body, hash string, err error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(manifest)
 	if err != nil {
 		return "", "", err
@@ -237,7 +237,7 @@ func marked(manifest runtime.Object) (body, hash string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(append(data, template...))
 	hash = hex.EncodeToString(sum[:8])
 	annotations := u.GetAnnotations()
 	if annotations == nil {

@@ -99,6 +99,10 @@ spec:
 {{- $tls := .root.Values.metrics.tls.secretName }}
 {{- $vars := include "agentrun.env" . | fromJson }}
 {{- $own := (index .root.Values (include "agentrun.key" .)).container | default dict }}
+{{- $set := list }}
+{{- range $own.env }}
+{{- $set = append $set .name }}
+{{- end }}
 name: agentrun
 image: {{ include "agentrun.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -117,13 +121,15 @@ args:
   {{- else }}
   - --reconcile=false
   {{- end }}
-env:
+env: # without those that the container has itself
+  {{- if not (has "POD_NAME" $set) }}
   - name: POD_NAME
     valueFrom:
       fieldRef:
         apiVersion: v1
         fieldPath: metadata.name
-  {{- if and (dig "resources" "limits" "memory" "" $own) (not (hasKey $vars "GOMEMLIMIT")) }}
+  {{- end }}
+  {{- if and (not (has "GOMEMLIMIT" $set)) (dig "resources" "limits" "memory" "" $own) (not (hasKey $vars "GOMEMLIMIT")) }}
   - name: GOMEMLIMIT
     valueFrom:
       resourceFieldRef:
@@ -131,8 +137,10 @@ env:
         divisor: "1"
   {{- end }}
   {{- range $name, $value := $vars }}
-  - name: {{ $name }}
+  {{- if not (has $name $set) }}
+  - name: {{ $name | quote }}
     value: {{ $value | quote }}
+  {{- end }}
   {{- end }}
 ports:
   - name: http
@@ -167,11 +175,14 @@ securityContext:
 {{- $v := index .root.Values $key }}
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
 {{- $rollout := include "agentrun.isRollout" . }}
-{{- range $container := .pod.containers }}
+{{- range $container := concat .pod.containers (.pod.initContainers | default list) }}
 {{- $seen := list }}
 {{- range $env := $container.env }}
 {{- if has $env.name $seen }}
 {{- fail (printf "%s: container %s has the variable %s twice: a Rollout takes each once; set it in env.vars or in container.env" $key $container.name $env.name) }}
+{{- end }}
+{{- if and $env.value $env.valueFrom }}
+{{- fail (printf "%s: container %s has a value and a valueFrom for the variable %s: remove one" $key $container.name $env.name) }}
 {{- end }}
 {{- $seen = append $seen $env.name }}
 {{- end }}

@@ -73,7 +73,7 @@ check deployment/web 'uid {.metadata.uid}' \
 
 echo '2/11 Check that Rollout web does not exist, or is of this plan'
 check rollout/web 'plan {.metadata.annotations.rollout\.controllerkit\.dev/plan}' \
-  'plan 352fa49500f56771' '' deployment/web \
+  'plan cba13fd2b52aa380' '' deployment/web \
   'Another plan or a person has made it. Only if deployment/web has all its pods: delete it, and run this again.'
 
 echo '3/11 Check that this plan knows each HorizontalPodAutoscaler of it'
@@ -88,7 +88,7 @@ apiVersion: argoproj.io/v1alpha1
 kind: Rollout
 metadata:
   annotations:
-    rollout.controllerkit.dev/plan: 352fa49500f56771
+    rollout.controllerkit.dev/plan: cba13fd2b52aa380
   name: web
   namespace: shop
 spec:

@@ -70,7 +70,7 @@ check rollout/web 'uid {.metadata.uid}, stable {.status.stableRS}, current {.sta
 
 echo '2/8 Check that Deployment web does not exist, or is of this plan'
 check deployment/web 'plan {.metadata.annotations.rollout\.controllerkit\.dev/plan}' \
-  'plan ba89fe3e5fd1b9ef' '' rollout/web \
+  'plan dc144bede6972089' '' rollout/web \
   'Another plan or a person has made it. Only if rollout/web has all its pods: delete it, and run this again.'
 
 echo '3/8 Check that this plan knows each HorizontalPodAutoscaler of it'
@@ -85,7 +85,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   annotations:
-    rollout.controllerkit.dev/plan: ba89fe3e5fd1b9ef
+    rollout.controllerkit.dev/plan: dc144bede6972089
   name: web
   namespace: shop
 spec:
