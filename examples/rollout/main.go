@@ -187,7 +187,8 @@ func (c *call) load() (problems []string) {
 	}
 	if delivery.Provider != "" && delivery.Provider != "argo-rollouts" {
 		problems = append(problems, fmt.Sprintf(
-			"%s: progressiveDelivery.provider: %q is not accepted; want argo-rollouts", c.values, delivery.Provider))
+			"%s: progressiveDelivery.provider: %q is not accepted; want argo-rollouts",
+			c.values, delivery.Provider))
 	}
 	c.enabled = delivery.Enabled
 	c.options.Steps = delivery.CanarySteps

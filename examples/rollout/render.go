@@ -41,9 +41,12 @@ func render(c *call, docs []*document) result {
 		out = follow(out, raw)
 	}
 	for _, name := range c.only {
-		known := slices.ContainsFunc(docs, func(d *document) bool { return d.kind == "Deployment" && d.name == name })
+		known := slices.ContainsFunc(docs, func(d *document) bool {
+			return d.kind == "Deployment" && d.name == name
+		})
 		if !known {
-			r.problems = append(r.problems, fmt.Sprintf("rollout: -only: the input has no Deployment %s", name))
+			problem := fmt.Sprintf("rollout: -only: the input has no Deployment %s", name)
+			r.problems = append(r.problems, problem)
 		}
 	}
 	r.out = string(out)

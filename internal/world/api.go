@@ -60,7 +60,7 @@ func (a *API) Do(ctx context.Context, r Request) (Answer, error) {
 		a.broken = fmt.Errorf("the same answers led to two requests, %q and %q", next.request, r)
 		runtime.Goexit()
 	}
-	time.Sleep(time.Until(next.now))
+	time.Sleep(time.Until(next.now)) //nolint:forbidigo // in a bubble of testing/synctest
 	a.caches = next.caches
 	a.unseen = next.unseen
 	deadline, ok := ctx.Deadline()

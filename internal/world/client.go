@@ -80,7 +80,8 @@ func (c Client[T, P]) List(ctx context.Context) ([]T, error) {
 
 // Patch changes an object by a merge patch or a JSON patch.
 func (c Client[T, P]) Patch(
-	ctx context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string,
+	ctx context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions,
+	subresources ...string,
 ) (P, error) {
 	r := Request{Verb: "patch", Key: c.key(name), PatchType: kind, Body: data}
 	if len(subresources) > 0 {

@@ -47,7 +47,9 @@ func jobSteps(o *Object, job *batchv1.Job, now time.Time, results []batchv1.JobC
 	}
 	var ends []Request
 	for _, result := range results {
-		condition := map[string]any{"type": result, "status": corev1.ConditionTrue, "lastTransitionTime": timeText(now)}
+		condition := map[string]any{
+			"type": result, "status": corev1.ConditionTrue, "lastTransitionTime": timeText(now),
+		}
 		end := map[string]any{"active": nil, "ready": nil, "conditions": []any{condition}}
 		if result == batchv1.JobComplete {
 			end["completionTime"] = timeText(now)
@@ -77,24 +79,31 @@ func finish(job *batchv1.Job) *batchv1.JobCondition {
 func TTL() Actor {
 	return Actor{Name: "TTL controller", Next: func(s *Store) (writes []Request, at time.Time) {
 		for _, o := range s.Objects(JobResource) {
-			job, err := As[batchv1.Job](o)
-			if err != nil || job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished == nil {
-				continue
-			}
-			end := finish(job)
-			if end == nil {
-				continue
-			}
-			expires := end.LastTransitionTime.UTC().Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second)
-			if expires.After(s.Now) && (at.IsZero() || expires.Before(at)) {
-				at = expires
-			}
-			if !expires.After(s.Now) {
+			expires := expiry(o)
+			switch {
+			case expires.IsZero():
+			case !expires.After(s.Now):
 				writes = append(writes, deletion(o, metav1.DeletePropagationForeground))
+			case at.IsZero() || expires.Before(at):
+				at = expires
 			}
 		}
 		return writes, at
 	}}
+}
+
+// expiry is when the TTL of a Job ends; zero for never.
+func expiry(o *Object) time.Time {
+	job, err := As[batchv1.Job](o)
+	if err != nil || job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished == nil {
+		return time.Time{}
+	}
+	end := finish(job)
+	if end == nil {
+		return time.Time{}
+	}
+	ttl := time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
+	return end.LastTransitionTime.UTC().Add(ttl)
 }
 
 // GarbageCollector deletes objects whose owners are gone. It removes the
@@ -105,24 +114,29 @@ func GarbageCollector() Actor {
 			if s.isOrphan(o) && o.Deleting == nil {
 				writes = append(writes, deletion(o, metav1.DeletePropagationBackground))
 			}
-			if o.Deleting == nil || !slices.Contains(o.Finalizers, metav1.FinalizerDeleteDependents) {
-				continue
-			}
-			owned := s.ownedBy(o.UID)
-			for _, dependent := range owned {
-				if dependent.Deleting == nil {
-					writes = append(writes, deletion(dependent, metav1.DeletePropagationForeground))
-				}
-			}
-			if len(owned) == 0 {
-				left := slices.DeleteFunc(slices.Clone(o.Finalizers), func(name string) bool {
-					return name == metav1.FinalizerDeleteDependents
-				})
-				writes = append(writes, mergePatch(o, "", map[string]any{"metadata": map[string]any{"finalizers": left}}))
+			if o.Deleting != nil && hasFinalizer(o, metav1.FinalizerDeleteDependents) {
+				writes = append(writes, s.deleteDependents(o)...)
 			}
 		}
 		return writes, time.Time{}
 	}}
+}
+
+// deleteDependents deletes what an object owns, or lets the object go.
+func (s *Store) deleteDependents(o *Object) (writes []Request) {
+	owned := s.ownedBy(o.UID)
+	for _, dependent := range owned {
+		if dependent.Deleting == nil {
+			writes = append(writes, deletion(dependent, metav1.DeletePropagationForeground))
+		}
+	}
+	if len(owned) > 0 {
+		return writes
+	}
+	left := slices.DeleteFunc(slices.Clone(o.Finalizers), func(name string) bool {
+		return name == metav1.FinalizerDeleteDependents
+	})
+	return []Request{mergePatch(o, "", map[string]any{"metadata": map[string]any{"finalizers": left}})}
 }
 
 // isOrphan reports whether an object has owners and all of them are gone.
@@ -137,7 +151,9 @@ func (s *Store) isOrphan(o *Object) bool {
 
 func (s *Store) ownedBy(uid types.UID) []*Object {
 	return slices.DeleteFunc(slices.Clone(s.objects), func(o *Object) bool {
-		return !slices.ContainsFunc(o.Owners, func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+		return !slices.ContainsFunc(o.Owners, func(owner metav1.OwnerReference) bool {
+			return owner.UID == uid
+		})
 	})
 }
 
@@ -153,5 +169,7 @@ func patchStatus(o *Object, fields map[string]any) Request {
 
 func mergePatch(o *Object, subresource string, fields map[string]any) Request {
 	body, _ := json.Marshal(fields) // maps of plain values
-	return Request{Verb: "patch", Key: o.Key, Subresource: subresource, Body: body, PatchType: types.MergePatchType}
+	return Request{
+		Verb: "patch", Key: o.Key, Subresource: subresource, Body: body, PatchType: types.MergePatchType,
+	}
 }

@@ -5,6 +5,7 @@ package world
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -89,23 +90,28 @@ type Budgets struct {
 
 // String lists the budgets that are not zero.
 func (b Budgets) String() string {
-	text := ""
+	var some []string
 	for _, one := range []struct {
 		count int
 		name  string
 	}{
-		{b.Crashes, "crashes"}, {b.Stale, "stale starts"}, {b.Faults, "faults"},
-		{b.Late, "late writes"}, {b.Pauses, "pauses"},
-		{b.Switches, "switches"}, {b.Acts, "acts"}, {b.Waits, "waits"},
+		{b.Crashes, "crashes"},
+		{b.Stale, "stale starts"},
+		{b.Faults, "faults"},
+		{b.Late, "late writes"},
+		{b.Pauses, "pauses"},
+		{b.Switches, "switches"},
+		{b.Acts, "acts"},
+		{b.Waits, "waits"},
 	} {
 		if one.count > 0 {
-			text += fmt.Sprintf(", %d %s", one.count, one.name)
+			some = append(some, fmt.Sprintf("%d %s", one.count, one.name))
 		}
 	}
-	if text == "" {
+	if len(some) == 0 {
 		return "none"
 	}
-	return text[2:]
+	return strings.Join(some, ", ")
 }
 
 // Report is what a search has seen.
@@ -125,6 +131,6 @@ func (r Report) String() string {
 	if r.IsComplete {
 		completeness = "complete"
 	}
-	return fmt.Sprintf("%s: budgets %s: %d states, %d calm states, %d replays, %s, %s", r.Name, r.Budgets, r.States,
-		r.Calm, r.Replays, r.Took.Round(time.Millisecond), completeness)
+	return fmt.Sprintf("%s: budgets %s: %d states, %d calm states, %d replays, %s, %s",
+		r.Name, r.Budgets, r.States, r.Calm, r.Replays, r.Took.Round(time.Millisecond), completeness)
 }

@@ -20,6 +20,7 @@ import (
 // jobs.batch.
 type Key struct{ Resource, Namespace, Name string }
 
+// String is for reports.
 func (k Key) String() string { return k.Resource + " " + k.Namespace + "/" + k.Name }
 
 func compareKeys(a, b Key) int {

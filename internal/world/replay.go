@@ -38,13 +38,14 @@ type outcome struct {
 // replay plays the life of a process up to its next request, or to the return
 // of its last call.
 func replay(t *testing.T, begin func(*API) Process, life []entry) (o outcome) {
-	synctest.Test(t, func(*testing.T) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
 		api := &API{life: life, at: -1}
 		process := begin(api)
 		for api.pending == nil && api.broken == nil && api.at+1 < len(life) {
 			api.at++
 			began := life[api.at]
-			time.Sleep(time.Until(began.now))
+			time.Sleep(time.Until(began.now)) //nolint:forbidigo // in the bubble
 			api.caches = began.caches
 			api.unseen = began.unseen
 			api.read = nil
@@ -52,7 +53,7 @@ func replay(t *testing.T, begin func(*API) Process, life []entry) (o outcome) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				ctx, stop := context.WithCancel(context.Background())
+				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				o.after, o.err = process.Reconcile(ctx)
 			}()

@@ -40,6 +40,7 @@ type node[F comparable] struct {
 // steps first. The error has the steps to the first state that breaks a rule,
 // or is ErrTooMany. It needs a test for testing/synctest, and does not fail it.
 func (m Model[F]) Search(t *testing.T) (Report, error) {
+	t.Helper()
 	r := &run[F]{Model: m, t: t, seed: maphash.MakeSeed(), seen: map[uint64]bool{}, ends: map[uint64]bool{}}
 	r.report = Report{Name: m.Name, Budgets: m.Budgets}
 	from := time.Now()
@@ -135,7 +136,8 @@ func (r *run[F]) calm(s *state[F]) string {
 		s = after
 	}
 	last := steps[max(0, len(steps)-20):]
-	return fmt.Sprintf("%s, after %d steps without faults; the last:\n%s", r.Right(&s.store, s.facts), r.MaxCalm, indent(last))
+	missing := r.Right(&s.store, s.facts)
+	return fmt.Sprintf("%s, after %d steps without faults; the last:\n%s", missing, r.MaxCalm, indent(last))
 }
 
 // keep remembers that the world ends right from these states.

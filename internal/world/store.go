@@ -15,6 +15,7 @@ import (
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +40,7 @@ type Request struct {
 	Delete metav1.DeleteOptions
 }
 
+// String is for reports. It has the whole patch.
 func (r Request) String() string {
 	text := r.Verb + " " + r.Key.String()
 	if r.Subresource != "" {
@@ -209,29 +211,11 @@ func (s *Store) update(r Request, old *Object) (Change, error) {
 		return Change{}, err
 	}
 	before := old.Fields()
-	switch {
-	case r.Subresource == "status":
-		status, ok := fields["status"]
-		fields = maps.Clone(before)
-		delete(fields, "status")
-		if ok {
-			fields["status"] = status
-		}
-	case s.HasStatus[r.Resource]:
-		delete(fields, "status")
-		if status, ok := before["status"]; ok {
-			fields["status"] = status
-		}
-	}
+	fields = s.combine(r, before, fields)
 	u = unstructured.Unstructured{Object: fields}
-	if old.Deleting != nil {
-		for _, name := range u.GetFinalizers() {
-			if !slices.Contains(old.Finalizers, name) {
-				path := field.NewPath("metadata", "finalizers")
-				refused := field.Forbidden(path, "no new finalizers can be added if the object is being deleted")
-				return Change{}, apierrors.NewInvalid(schema.GroupKind{Kind: r.Resource}, r.Name, field.ErrorList{refused})
-			}
-		}
+	err = r.checkFinalizers(old, u.GetFinalizers())
+	if err != nil {
+		return Change{}, err
 	}
 	u.SetGeneration(old.Generation)
 	u.SetDeletionTimestamp(old.Deleting)
@@ -255,6 +239,42 @@ func (s *Store) update(r Request, old *Object) (Change, error) {
 	}
 	return Change{Before: old, After: o}, nil
 }
+
+// combine returns the stored fields with those that a request may change: the
+// status alone, or all but the status.
+func (s *Store) combine(r Request, before, asked map[string]any) map[string]any {
+	from, to := before, asked
+	switch {
+	case r.Subresource == "status":
+		from, to = asked, maps.Clone(before)
+	case !s.HasStatus[r.Resource]:
+		return asked
+	}
+	delete(to, "status")
+	status, ok := from["status"]
+	if ok {
+		to["status"] = status
+	}
+	return to
+}
+
+// checkFinalizers refuses a new finalizer of an object that is being deleted.
+func (r Request) checkFinalizers(old *Object, asked []string) error {
+	if old.Deleting == nil {
+		return nil
+	}
+	for _, name := range asked {
+		if !hasFinalizer(old, name) {
+			path := field.NewPath("metadata", "finalizers")
+			refused := field.Forbidden(path, "no new finalizers can be added if the object is being deleted")
+			kind := schema.GroupKind{Kind: r.Resource}
+			return apierrors.NewInvalid(kind, r.Name, field.ErrorList{refused})
+		}
+	}
+	return nil
+}
+
+func hasFinalizer(o *Object, name string) bool { return slices.Contains(o.Finalizers, name) }
 
 // normal returns the fields with the types that JSON has when it is decoded.
 func normal(fields map[string]any) map[string]any {
@@ -309,8 +329,9 @@ func (r Request) invalid(message string) error {
 // checkPins refuses a request for another object, or for an earlier version.
 func (r Request) checkPins(old *Object, uid types.UID, version string) error {
 	if uid != "" && uid != old.UID {
-		return apierrors.NewConflict(r.groupResource(), r.Name, fmt.Errorf(
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.UID))
+		//nolint:staticcheck // the API server's text
+		mismatch := fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.UID)
+		return apierrors.NewConflict(r.groupResource(), r.Name, mismatch)
 	}
 	if version != "" && version != versionText(old.version) {
 		return apierrors.NewConflict(r.groupResource(), r.Name, fmt.Errorf(
@@ -332,7 +353,7 @@ func (s *Store) remove(r Request, old *Object) (Change, error) {
 	switch {
 	case policy == metav1.DeletePropagationOrphan:
 		return Change{}, apierrors.NewBadRequest("world: propagation Orphan is not served")
-	case policy == metav1.DeletePropagationForeground && !slices.Contains(old.Finalizers, metav1.FinalizerDeleteDependents):
+	case policy == metav1.DeletePropagationForeground && !hasFinalizer(old, metav1.FinalizerDeleteDependents):
 		u.SetFinalizers(append(u.GetFinalizers(), metav1.FinalizerDeleteDependents))
 	}
 	if len(u.GetFinalizers()) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +53,8 @@ func TestStore_AnswersAsTheAPIServer(t *testing.T) {
 		version string // afterwards; empty if the Job is gone
 	}{
 		"create twice": {
-			"a name is taken once", world.Request{Verb: "create", Key: work, Body: []byte(`{}`)},
+			"a name is taken once",
+			world.Request{Verb: "create", Key: work, Body: []byte(`{}`)},
 			apierrors.IsAlreadyExists, "1",
 		},
 		"patch an old version": {
@@ -92,7 +94,8 @@ func TestStore_AnswersAsTheAPIServer(t *testing.T) {
 		},
 		"delete": {"an object without finalizers is gone", world.Request{Verb: "delete", Key: work}, nil, ""},
 		"get another name": {
-			"a missing object is not found", world.Request{Verb: "get", Key: world.Key{Resource: work.Resource, Name: "x"}},
+			"a missing object is not found",
+			world.Request{Verb: "get", Key: world.Key{Resource: work.Resource, Name: "x"}},
 			apierrors.IsNotFound, "1",
 		},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,7 +119,7 @@ func TestSearch_FindsALostUpdate(t *testing.T) {
 	m.Budgets = world.Budgets{Switches: 1}
 	_, err = m.Search(t)
 	require.ErrorContains(t, err, "a name is lost")
-	assert.ErrorContains(t, err, "  replica 1: a call begins\n")
+	require.ErrorContains(t, err, "  replica 1: a call begins\n")
 	assert.ErrorContains(t, err, "  replica 1: get configmaps default/names\n")
 }
 

@@ -60,10 +60,15 @@ func Check(before, after status.Stamp, liveGeneration int64, set ...metav1.Condi
 	if wasWritten && after.UpdatedAt.IsZero() {
 		breach("updatedAt is not set after a write")
 	}
+	return append(broken, checkConditions(set, after.ObservedGeneration, liveGeneration)...)
+}
+
+func checkConditions(set []metav1.Condition, observed, live int64) []error {
+	var broken []error
 	for _, c := range set {
-		if !isGeneration(c.ObservedGeneration, after.ObservedGeneration, liveGeneration) {
-			breach("the condition %s carries the generation %d; want that of the spec that was read",
-				c.Type, c.ObservedGeneration)
+		if !isGeneration(c.ObservedGeneration, observed, live) {
+			broken = append(broken, fmt.Errorf("status/statustest: the condition %s carries the generation "+
+				"%d; want that of the spec that was read", c.Type, c.ObservedGeneration))
 		}
 	}
 	return broken
