@@ -330,7 +330,8 @@ func (r Request) invalid(message string) error {
 func (r Request) checkPins(old *Object, uid types.UID, version string) error {
 	if uid != "" && uid != old.UID {
 		//nolint:staticcheck // the API server's text
-		mismatch := fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.UID)
+		mismatch := fmt.Errorf(
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.UID)
 		return apierrors.NewConflict(r.groupResource(), r.Name, mismatch)
 	}
 	if version != "" && version != versionText(old.version) {
