@@ -18,10 +18,10 @@
 // # Rules
 //
 // Each object has two token buckets. Each request takes a token of the first:
-// WritesPerMinute. Each new Event takes a token of the second as well: ten, and
-// then one in five minutes. The first Event of a reason takes none of the
-// second, for at most eight reasons of an object. All requests share a third
-// bucket: TotalWritesPerSecond.
+// WritesPerMinute. An Event takes a token of the second when it is created, or
+// may have been: ten, and then one in five minutes. The first Event of a reason
+// takes none of the second, for at most eight reasons of an object. All
+// requests share a third bucket: TotalWritesPerSecond.
 //
 // Occurrences of one type, reason, action, related object and field path are a
 // series. A repeat is counted, and the count is written when the pause of the

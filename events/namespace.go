@@ -14,7 +14,7 @@ type namespace struct {
 	members   int // objects
 	busy      int // requests under way
 	waiting   []*object
-	isWoken   bool      // the queue has an object for the end of the pause
+	waker     *object   // it comes from the queue by the end of the pause; or nil
 	isHeld    bool      // it waits for its share of the workers
 	coreUntil time.Time // Events go to core/v1
 	refusal   string    // of events.k8s.io, or of both groups
@@ -107,15 +107,12 @@ func (e *engine) release(n *namespace, now time.Time) {
 		return
 	}
 	if now.Before(n.until) {
-		if n.isWoken {
+		if n.waker != nil {
 			return
 		}
 		o := n.unpark()
 		if o != nil {
-			n.isWoken = true
-			o.planned = n.until
-			o.line.Store(restLine)
-			e.queue.AddAfter(o, n.until.Sub(now))
+			e.wake(n, o, now)
 		}
 		return
 	}
@@ -127,6 +124,26 @@ func (e *engine) release(n *namespace, now time.Time) {
 		o.planned = now
 		o.line.Store(o.lineOf())
 		e.queue.Add(o)
+	}
+}
+
+// wake has an object come from the queue at the end of the pause of a
+// namespace. The queue may have it already, for an earlier time. Then it comes
+// early, and another object or the same one is the next waker.
+func (e *engine) wake(n *namespace, o *object, now time.Time) {
+	n.waker = o
+	o.planned = n.until
+	o.line.Store(o.lineOf())
+	e.queue.AddAfter(o, n.until.Sub(now))
+}
+
+// unwake is called when the pause of a namespace has ended early. Its waker,
+// which waits for the planned end, may come now.
+func (e *engine) unwake(n *namespace) {
+	o := n.waker
+	n.waker = nil
+	if o != nil {
+		e.settle(o, time.Now())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -312,4 +313,42 @@ func TestEviction_SparesWhatWaitsForAToken(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, s.all(), 5, "and makes room when it is written")
 	})
+}
+
+// TestARecovery_ThatIsRefusedAfterTheObjectFailsAgain is dropped once.
+func TestARecovery_ThatIsRefusedAfterTheObjectFailsAgain(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"Rejected": rejected(),
+		"500":      apierrors.NewInternalError(errors.New("webhook")),
+		"Denied":   notGranted(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				s := &server{refuse: func(_ context.Context, w request) error {
+					if w.reason != events.Recovered || asked.Add(1) > 1 {
+						return nil
+					}
+					time.Sleep(3 * time.Second)
+					return refusal
+				}}
+				rec, stop := start(t, s, events.Options{})
+				rec.FailureReason(object("a"), "A", errAway)
+				time.Sleep(time.Second)
+				rec.FailureReason(object("a"), "A", nil)
+				time.Sleep(100 * time.Millisecond)
+				rec.FailureReason(object("a"), "B", errAway)
+				rec.FailureReason(object("a"), "B", nil)
+				rec.FailureReason(object("a"), "C", errAway)
+				time.Sleep(10 * time.Minute)
+				assert.Equal(t, "C", lastRow(s).Reason, "it fails")
+				assert.Empty(t, events.Unbalanced(rec))
+				rec.FailureReason(object("a"), "C", nil)
+				time.Sleep(10 * time.Minute)
+				assert.Equal(t, "recovered from C", lastRow(s).Note)
+				require.NoError(t, stop())
+				assertAccounts(t, rec)
+			})
+		})
+	}
 }

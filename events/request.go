@@ -35,12 +35,13 @@ type write struct {
 	series *series
 	n      int64 // occurrences that it reports and no earlier one did
 
-	isNew    bool
-	isFree   bool // of a token for a new Event
-	isChange bool
-	isUnsure bool // an earlier attempt of this Event had no answer
-	isTrial  bool // in a namespace that fails
-	core     bool // by core/v1
+	isNew      bool
+	isFree     bool // the first Event of its reason
+	takesToken bool // for a new Event
+	isChange   bool
+	isUnsure   bool // an earlier attempt of this Event had no answer
+	isTrial    bool // in a namespace that fails
+	core       bool // by core/v1
 
 	number      int64 // in the name of the Event
 	count       int64 // for its series
@@ -52,9 +53,12 @@ type write struct {
 
 // attempted is called when w, which was put back, had no answer: it may have
 // stored an Event.
-func (s *series) attempted(w *write) {
-	if w.isNew && !w.isUnsure && s.n > 0 {
+func (s *series) attempted(w *write, now time.Time) {
+	if w.isNew && !w.isUnsure {
 		s.unsure = stored{number: w.number, count: w.count, hash: w.hash}
+	}
+	if w.takesToken {
+		w.object.newEvents.AllowN(now, 1)
 	}
 }
 

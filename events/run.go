@@ -183,6 +183,7 @@ func (e *engine) flush(ctx context.Context, log logr.Logger, done func() bool) {
 		e.answered = make(chan struct{})
 		for _, n := range e.namespaces {
 			n.until = time.Time{}
+			n.waker = nil
 		}
 		for _, o := range e.objects {
 			o.retry = time.Time{}
@@ -250,7 +251,7 @@ func (e *engine) startWorkers(ctx context.Context, log logr.Logger) (stop func()
 	}
 	for _, n := range e.namespaces {
 		n.waiting = nil
-		n.isWoken = false
+		n.waker = nil
 		n.isHeld = false
 	}
 	e.held = nil

@@ -41,10 +41,16 @@ func (s *series) isNews() bool {
 	return s.isFirst() || s.isChange || s.hash != s.stored.hash
 }
 
-// isFree reports whether the next Event of s takes no token of newEvents: it is
-// the first of its reason.
+// isFree reports whether the next Event of s is the first of its reason, which
+// takes no token of newEvents.
 func (o *object) isFree(s *series) bool {
 	return s.isFirst() && len(o.reasons) < maxReasons && !slices.Contains(o.reasons, s.reason)
+}
+
+// takesToken reports whether the next write of s takes a token of newEvents. An
+// attempt that had no answer has taken the token of its Event.
+func (o *object) takesToken(s *series) bool {
+	return s.isNews() && s.unsure.number == 0 && !o.isFree(s)
 }
 
 // next returns the series of o to write about next, and when. Of those that may
@@ -101,7 +107,7 @@ func (e *engine) ready(o *object, s *series, now time.Time) time.Time {
 		if e.flushing == 0 {
 			at = latest(at, s.due)
 		}
-	case e.flushing == 0 && !o.isFree(s):
+	case e.flushing == 0 && o.takesToken(s):
 		at = latest(at, s.refused, tokenAt(o.newEvents, now))
 	default:
 		at = latest(at, s.refused)

@@ -91,8 +91,8 @@ func (e *engine) enter(o *object) *write {
 	now := time.Now()
 	o.planned = time.Time{}
 	n := o.namespace
-	if !now.Before(n.until) {
-		n.isWoken = false
+	if n.waker == o {
+		n.waker = nil
 	}
 	s, at := e.next(o, now)
 	switch {
@@ -103,10 +103,8 @@ func (e *engine) enter(o *object) *write {
 		e.settle(o, now)
 		e.release(n, now)
 		return nil
-	case now.Before(n.until) && !n.isWoken:
-		n.isWoken = true
-		o.planned = n.until
-		e.queue.AddAfter(o, n.until.Sub(now))
+	case now.Before(n.until) && n.waker == nil:
+		e.wake(n, o, now)
 		return nil
 	case now.Before(n.until), n.busy >= n.share():
 		n.park(o)
@@ -130,9 +128,6 @@ func (e *engine) leave(w *write) {
 	close(e.answered)
 	e.answered = make(chan struct{})
 	e.settle(o, now)
-	if o.planned.Equal(n.until) {
-		n.isWoken = true
-	}
 	e.release(n, now)
 	if w.isTrial {
 		e.trials--
@@ -140,7 +135,8 @@ func (e *engine) leave(w *write) {
 	e.unhold()
 }
 
-// begin takes the tokens of the next request about an object. gate holds other
+// begin takes the tokens of the next request about an object, but not that of a
+// new Event, which is taken when the Event exists. gate holds other
 // workers off, so the total cap still has the token that was there.
 func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	n := o.namespace
@@ -154,6 +150,7 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 		n:           s.n,
 		isNew:       s.isNews(),
 		isFree:      o.isFree(s),
+		takesToken:  o.takesToken(s),
 		isChange:    s.isChange,
 		isTrial:     n.isFailing(),
 		core:        e.usesCore(o, now),
@@ -174,9 +171,6 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	}
 	if !w.isNew {
 		return w
-	}
-	if !w.isFree {
-		o.newEvents.AllowN(now, 1)
 	}
 	w.count = w.n
 	w.number = s.unsure.number
@@ -208,7 +202,7 @@ func (e *engine) done(w *write, got reply, why string) {
 	o := w.object
 	n := o.namespace
 	if got != written {
-		e.putBack(w, now)
+		s.putBack(w, now)
 	}
 	isStored := got == nameTaken && w.isUnsure // by an earlier attempt
 	isRefused := got == groupDenied || got == groupAbsent
@@ -225,18 +219,23 @@ func (e *engine) done(w *write, got reply, why string) {
 		e.works(n)
 		e.reject(w, why, now)
 	case got == namespaceGone:
+		e.server = health{}
 		n.fail(now, longestRetry)
 		e.dropWaiting(o, why, now)
 	case got == interrupted:
-		s.attempted(w)
+		s.attempted(w, now)
 	case isRefused && !w.core && e.sink.groups() == bothGroups:
 		n.refusal = why
 		o.refused = got
 	case isRefused:
 		e.denied(o, why, now)
 	default:
-		s.attempted(w)
+		s.attempted(w, now)
 		e.failed(o, got, why, now)
+	}
+	ep := o.episode(s.controller)
+	if s.kind == recovery && ep != nil && ep.failure != "" {
+		e.dropRecovery(o, s.controller) // the object fails again
 	}
 	if e.isClosed {
 		e.dropAll(o, LostShutdown, e.late)
@@ -244,13 +243,7 @@ func (e *engine) done(w *write, got reply, why string) {
 }
 
 // putBack has what a request did not report wait again, behind what waits.
-func (e *engine) putBack(w *write, now time.Time) {
-	s := w.series
-	ep := w.object.episode(s.controller)
-	if s.kind == recovery && ep != nil && ep.failure != "" {
-		e.stats.Pending -= w.n // it fails again
-		return
-	}
+func (s *series) putBack(w *write, now time.Time) {
 	s.n += w.n
 	s.since = w.since
 	s.order = now
@@ -279,6 +272,9 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 	if w.isNew && w.isFree {
 		o.reasons = append(o.reasons, s.reason)
 	}
+	if w.takesToken {
+		o.newEvents.AllowN(now, 1)
+	}
 	s.unsure = stored{}
 	s.due = now.Add(s.pause)
 	s.pause = min(2*s.pause, longestPause)
@@ -299,8 +295,8 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 // works is called when a namespace has answered well.
 func (e *engine) works(n *namespace) {
 	n.health = health{}
-	n.isWoken = false
 	e.server = health{}
+	e.unwake(n)
 }
 
 // again has the next request about an object wait.
@@ -316,12 +312,14 @@ func (e *engine) failed(o *object, got reply, why string, now time.Time) {
 	n := o.namespace
 	h := &n.health
 	longest := longestRetry
-	switch {
-	case got == noConnection, got == noAnswer && e.server.isFailing():
+	switch got {
+	case noConnection:
 		h = &e.server
-	case got == serverFails:
+	case serverFails:
 		h = &e.server
 		longest = longestProbe
+	case namespaceFails:
+		e.server = health{}
 	}
 	h.fail(now, longest)
 	o.isDenied = false
@@ -336,6 +334,7 @@ func (e *engine) denied(o *object, why string, now time.Time) {
 		n.refusal = why
 	}
 	n.coreUntil = time.Time{}
+	e.server = health{}
 	n.fail(now, longestDenial)
 	o.refused = written
 	o.isDenied = true
