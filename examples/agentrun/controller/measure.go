@@ -65,7 +65,7 @@ func list(ctx context.Context, cached client.Reader) func() []any {
 		var list v1alpha1.AgentRunList
 		err := cached.List(ctx, &list, client.UnsafeDisableDeepCopy) // it makes no request
 		if err != nil {
-			return nil // the cache is not filled yet
+			return nil // ctx has ended
 		}
 		for i := range list.Items {
 			all = append(all, &list.Items[i])

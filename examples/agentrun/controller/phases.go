@@ -131,6 +131,8 @@ func needsLook(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
 	switch {
 	case run.Status.Phase != v1alpha1.Running, found.Outcome != "", found.Lost():
 		return false
+	case run.Status.JobRef == nil, found.State == jobgc.Pending, found.State == jobgc.Cancelled:
+		return false // Step knows more than the Job says
 	case lacksPods(run, found) && run.Status.Reason != reasonNoPods:
 		return true
 	}

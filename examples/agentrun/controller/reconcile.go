@@ -40,9 +40,14 @@ const (
 	writeTimeout = 10 * time.Second
 	// hangDelay is when a creation that got no answer is tried again.
 	hangDelay = 30 * time.Second
-	// conflictDelay is when a run that another writer has changed is read
-	// again.
-	conflictDelay = 200 * time.Millisecond
+	// staleDelay is when a run is read again whose cached copy is older than
+	// the last write.
+	staleDelay = 200 * time.Millisecond
+	// longestBackoff is the longest pause after errors. A Secret that comes late
+	// and a quota that has room again cause no event.
+	longestBackoff = 2 * time.Minute
+	// attemptTimeout is how long one attempt may take in all.
+	attemptTimeout = 40 * time.Second
 	// releaseDelay is when the Job of a run that has just ended is released.
 	// Until then the cache gets the end.
 	releaseDelay = time.Second
@@ -93,7 +98,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // advance takes a run as far as it can go now, and returns when to look again
-// if nothing happens before.
+// if nothing happens before. The life of a run:
+//
+//   - new: Step creates its Job (newJob in job.go). Nothing is written for two
+//     seconds (untilStart), so that one write says that the Job exists and runs.
+//   - Pending, Running: the status follows the Job (enter in phases.go).
+//   - Succeeded, Failed, Cancelled: the end is recorded, then reported
+//     (reportEnd in measure.go). If the answer to that write is lost, its Event
+//     is missing.
+//   - a second later Step gives the Job its final TTL.
+//   - after its retention the Sweeper deletes the run (finished in setup.go).
 func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	run := new(v1alpha1.AgentRun)
 	err := r.Get(ctx, key, run)
@@ -101,20 +115,18 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		return 0, client.IgnoreNotFound(err) // the Job of a deleted run goes with it
 	}
 	if r.writer.IsStale(run) {
-		return conflictDelay, nil // the cache does not show the last write yet
-	}
-	if r.writer.IsStale(run) {
-		return conflictDelay, nil // the cache does not show the last write yet
+		return staleDelay, nil // the cache does not show the last write yet
 	}
 	before := run.DeepCopy()
 	secret := r.secrets.Begin(r.secretOf(run))
 	defer secret.Done()
 
 	found, err := r.follow(ctx, run, secret)
-	if reasonOf(err) == events.Conflict {
-		return conflictDelay, nil // another writer was faster, or the cache is late
-	}
 	err = secret.Error(ctx, err)
+	if reasonOf(err) == events.Conflict {
+		r.events.Failure(before, err) // +events; an Event if it lasts for minutes
+		return 0, err
+	}
 	var failed error // what a person has to know
 	if !before.Status.Phase.Terminal() {
 		found.Message = secret.Text(ctx, found.Message)
@@ -128,9 +140,10 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		return 0, ctx.Err() // the controller stops, and err may be of that
 	}
 	written, unwritten := r.record(ctx, before, run, found)
+	if written && run.Status.Phase.Terminal() && !before.Status.Phase.Terminal() {
+		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
+	}
 	switch {
-	case reasonOf(unwritten) == events.Conflict:
-		return conflictDelay, nil
 	case unwritten != nil:
 		unwritten = secret.Error(ctx, unwritten)
 		r.events.Failure(before, unwritten) // +events
@@ -138,9 +151,6 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	case before.Status.Phase.Terminal():
 		return found.After, err
 	case run.Status.Phase.Terminal():
-		if written { // otherwise another replica has reported it
-			r.reportEnd(ctx, run, failed)
-		}
 		return releaseDelay, nil
 	}
 	r.events.Failure(run, errors.Join(failed, err)) // +events
@@ -154,9 +164,9 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 }
 
 // follow takes the Job of a run as far as it can go now, and returns its state.
-// What the cache says of a run for ten minutes is checked with the API server:
-// a watch may lose an event, and updatedAt must not certify a state that the
-// controller has not looked at.
+// What the cache says of a running run for ten minutes is checked with the API
+// server: a watch may lose an event, and updatedAt must not certify a state
+// that the controller has not looked at.
 func (r *Reconciler) follow(
 	ctx context.Context, run *v1alpha1.AgentRun, secret *redact.Attempt,
 ) (jobgc.Observation, error) {

@@ -232,17 +232,6 @@ func TestReconcile_ReportsNothingThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestReconcile_WaitsALittleAfterAConflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		run := newRun("nightly")
-		g := begin(t, run)
-		g.change(t, run, ends(batchv1.JobComplete, ""))
-		g.refuse = apierrors.NewConflict(v1alpha1.GroupVersion().WithResource("agentruns").GroupResource(), "nightly", errors.New("another version"))
-		assert.Equal(t, conflictDelay, g.must(t, run))
-		assert.Empty(t, g.recorder.Reasons(), "nothing is wrong with the run")
-	})
-}
-
 // TestReconcile_LooksBeforeItsHeartbeat: the cache has lost an event, so that
 // its Job still runs.
 //

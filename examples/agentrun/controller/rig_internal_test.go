@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -45,6 +46,7 @@ type rig struct {
 	page     http.Handler
 	writes   int   // of a status
 	refuse   error // of the next write of a status
+	prunes   bool  // the API server does not keep status.message
 	reads    int   // of a Secret
 	unread   error // of each read of a Secret
 }
@@ -65,7 +67,17 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 					return refuse
 				}
 				g.writes++
-				return c.SubResource(sub).Patch(ctx, o, p, opts...)
+				err := c.SubResource(sub).Patch(ctx, o, p, opts...)
+				if g.prunes {
+					run := new(v1alpha1.AgentRun)
+					err = errors.Join(err, c.Get(ctx, client.ObjectKeyFromObject(o), run))
+					run.Status.Message = ""
+					err = errors.Join(err, c.Status().Update(ctx, run))
+					reply, ok := o.(*v1alpha1.AgentRun)
+					require.True(t, ok)
+					*reply = *run
+				}
+				return err
 			},
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				if _, ok := o.(*corev1.Secret); ok {

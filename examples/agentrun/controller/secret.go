@@ -28,6 +28,9 @@ func (r *Reconciler) secretOf(run *v1alpha1.AgentRun) func(context.Context) (map
 		if reasonOf(err) == events.MissingSecret { // the 404 of a proxy is not
 			return nil, nil
 		}
+		if err == nil && secret.Data == nil {
+			return map[string][]byte{}, nil // it exists
+		}
 		return secret.Data, err
 	}
 }

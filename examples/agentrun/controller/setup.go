@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -192,6 +193,9 @@ func (r *Reconciler) followRuns(
 func (r *Reconciler) options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   attemptTimeout,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](
+			5*time.Millisecond, longestBackoff),
 		NewQueue: func(
 			_ string, limiter workqueue.TypedRateLimiter[ctrl.Request],
 		) workqueue.TypedRateLimitingInterface[ctrl.Request] {
@@ -252,10 +256,16 @@ func deleteOptions(o metav1.DeleteOptions) client.DeleteOption {
 	return &client.DeleteOptions{Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy}
 }
 
-// finished returns when a run ended, and its own retention.
+// finished returns when the end of a run was recorded, and its own retention.
+// The Job may have ended long before, while no controller ran.
 func finished(run *v1alpha1.AgentRun) (at time.Time, own *int32) {
-	if run.Status.FinishedAt != nil {
-		at = run.Status.FinishedAt.Time
+	if run.Status.FinishedAt == nil {
+		return at, nil
+	}
+	at = run.Status.FinishedAt.Time
+	progressing := apimeta.FindStatusCondition(run.Status.Conditions, "Progressing")
+	if progressing != nil && progressing.LastTransitionTime.After(at) {
+		at = progressing.LastTransitionTime.Time
 	}
 	return at, run.Spec.TTLSecondsAfterFinished
 }
