@@ -327,7 +327,7 @@ func TestGuard_IsSafeForConcurrentUse(t *testing.T) {
 						return job, nil
 					},
 				})
-				if assert.NoError(t, err) { //nolint:testifylint // a goroutine must not end the test
+				if assert.NoError(t, err) {
 					assert.NotEmpty(t, ref.UID)
 				}
 			}

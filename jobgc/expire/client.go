@@ -38,7 +38,8 @@ func ForClient[T, O, D any, R interface {
 		errs = append(errs, errors.New("jobgc/expire: new: option is nil; want a function that returns "+
 			"the preconditions as an option of the client"))
 	}
-	if _, ok := any(R(new(T))).(O); !ok {
+	_, isDeleted := any(R(new(T))).(O)
+	if !isDeleted {
 		errs = append(errs, fmt.Errorf("jobgc/expire: new: client: it does not delete a %T", R(nil)))
 	}
 	var clients func(namespace string) Runs
