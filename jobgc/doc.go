@@ -96,9 +96,11 @@
 // A controller that already creates Jobs has runs in flight on the day when it
 // begins to use Step. Set Request.Name to the name that it gives to its Jobs:
 // Step takes them over, also finished ones. Without a Name, Step returns an
-// error for an owner older than the process that controls a Job of another
-// name. Stop the old version before the new one starts. A run that has ended
-// must be Done: its Job gets its final TTL, and no Ref.
+// error for an owner that controls a Job of another name. It looks for one if
+// the owner was created before the first call of Step, or in the minute after
+// it: work can run twice if this clock is more than a minute behind that of the
+// API server. The old version must have stopped before that first call. A run
+// that has ended must be Done: its Job gets its final TTL, and no Ref.
 //
 // # Unit tests
 //
@@ -109,11 +111,10 @@
 //
 // # RBAC
 //
-// Jobs (batch): create, get, patch, delete; list and watch for the informer;
-// list without one. The owner's kind: get. Where
-// OwnerReferencesPermissionEnforcement is on, the creation of a Job with a
-// controller reference also needs update on the finalizers subresource of the
-// owner's kind.
+// Jobs (batch): create, get, list, patch, delete; watch for the informer. The
+// owner's kind: get. Where OwnerReferencesPermissionEnforcement is on, the
+// creation of a Job with a controller reference also needs update on the
+// finalizers subresource of the owner's kind.
 //
 // # When not to use it
 //

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,7 +54,10 @@ func CachedIn[L interface {
 	List(selector labels.Selector) ([]*batchv1.Job, error)
 }](lister interface{ Jobs(namespace string) L },
 ) Cached {
-	return cachedIn[L]{lister}
+	if isnil.Is(lister) {
+		return (*cachedIn[L])(nil) // which New refuses
+	}
+	return &cachedIn[L]{lister}
 }
 
 type cachedIn[L interface {
@@ -63,11 +67,11 @@ type cachedIn[L interface {
 	lister interface{ Jobs(namespace string) L }
 }
 
-func (c cachedIn[L]) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+func (c *cachedIn[L]) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 	return c.lister.Jobs(namespace).Get(name)
 }
 
-func (c cachedIn[L]) List(context.Context) ([]*batchv1.Job, error) {
+func (c *cachedIn[L]) List(context.Context) ([]*batchv1.Job, error) {
 	return c.lister.Jobs(metav1.NamespaceAll).List(labels.Everything())
 }
 
@@ -82,12 +86,15 @@ type cacheOf[O, G, L, S any] interface {
 //
 //nolint:ireturn // the caller's type decides
 func CachedBy[O, G, L, S any](reader cacheOf[O, G, L, S]) Cached {
-	return cachedBy[O, G, L, S]{reader}
+	if isnil.Is(reader) {
+		return (*cachedBy[O, G, L, S])(nil) // which New refuses
+	}
+	return &cachedBy[O, G, L, S]{reader}
 }
 
 type cachedBy[O, G, L, S any] struct{ reader cacheOf[O, G, L, S] }
 
-func (c cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+func (c *cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	job := new(batchv1.Job)
 	into, ok := any(job).(O)
 	if !ok {
@@ -97,7 +104,7 @@ func (c cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (
 	return job, err
 }
 
-func (c cachedBy[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) {
+func (c *cachedBy[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) {
 	list := new(batchv1.JobList)
 	into, ok := any(list).(L)
 	if !ok {
@@ -107,15 +114,11 @@ func (c cachedBy[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) 
 	if err != nil {
 		return nil, err
 	}
-	return pointers(list), nil
-}
-
-func pointers(list *batchv1.JobList) []*batchv1.Job {
 	var jobs []*batchv1.Job
 	for i := range list.Items {
 		jobs = append(jobs, &list.Items[i])
 	}
-	return jobs
+	return jobs, nil
 }
 
 // Options of a Guard. The zero value is what most controllers want.
@@ -137,13 +140,14 @@ type Options struct {
 // Guard manages the Jobs of one controller. Make it with New: the methods of a
 // nil Guard, or of one that New did not make, return an error. It is safe for
 // concurrent use, holds no goroutine, and must not be copied. For ten seconds
-// it remembers the Refs and the releases that a cache may not show yet, at most
-// 4096 of each. That saves requests, and decides nothing.
+// it remembers the Refs and the releases that a cache may not show yet, and the
+// owners of the Jobs of each namespace that it listed, at most 4096 of each.
+// That only saves requests.
 type Guard struct {
-	client  func(namespace string) jobClient
-	cached  Cached // nil without an informer
-	opts    Options
-	started time.Time
+	client func(namespace string) jobClient
+	cached Cached // nil without an informer
+	opts   Options
+	began  func() time.Time // when the first Step was
 
 	refs     recent[types.UID, Ref]                 // by owner, of the Jobs that this Guard created
 	released recent[types.UID, struct{}]            // by Job
@@ -164,9 +168,10 @@ type Guard struct {
 // look again every ten seconds at a Job that has not finished.
 //
 // It is an error if client is nil, if the retention is out of range, or if
-// Options.Finalizer is not a finalizer name with a domain. New reports all of
-// these problems. A SucceededTTL or FailedTTL below 90 seconds is accepted,
-// although work can then run twice: log Retention.Warnings when you start.
+// Options.Finalizer is not a finalizer name with a domain, or has no cache. New
+// reports all of these problems. A SucceededTTL or FailedTTL below 90 seconds
+// is accepted, although work can then run twice: log Retention.Warnings when
+// you start.
 func New[J jobClient](client func(namespace string) J, cached Cached, opts Options) (*Guard, error) {
 	var errs []error
 	for _, err := range opts.Retention.check() {
@@ -181,17 +186,21 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 			"client of a namespace"))
 	}
 	if cached != nil && isnil.Is(cached) {
-		errs = append(errs, fmt.Errorf("jobgc: new: cached is a nil %T; want CachedBy or CachedIn, or nil "+
-			"to read live", cached))
+		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn of "+
+			"an informer, or nil to read live"))
+	}
+	if cached == nil && opts.Finalizer != "" {
+		errs = append(errs, errors.New("jobgc: new: Options.Finalizer is set, and cached is nil; SweepOrphans "+
+			"needs a cache to find the Jobs that are held"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return &Guard{
-		client:  func(namespace string) jobClient { return client(namespace) },
-		cached:  cached,
-		opts:    opts,
-		started: time.Now(),
+		client: func(namespace string) jobClient { return client(namespace) },
+		cached: cached,
+		opts:   opts,
+		began:  sync.OnceValue(time.Now),
 	}, nil
 }
 
@@ -250,43 +259,27 @@ func (g *Guard) inServer(ctx context.Context, namespace, name string) (*batchv1.
 }
 
 // namesOf returns the names of the Jobs that an owner controls in a namespace.
-// It lists the Jobs of the cache, or of a namespace live, at most once in ten
-// seconds.
+// It lists them live, at most once in ten seconds: a cache may lack some.
 func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
-	if g.cached != nil {
-		namespace = metav1.NamespaceAll
-	}
 	names, ok := g.owned.get(namespace)
 	if ok {
 		return names[owner], nil
 	}
-	list, err := g.list(ctx, namespace)
+	jobs, err := g.jobsIn(namespace)
+	if err != nil {
+		return nil, err
+	}
+	list, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list the Jobs in %s: %w", namespace, err)
 	}
 	names = map[types.UID][]string{}
-	for _, job := range list {
-		controller := metav1.GetControllerOfNoCopy(job)
+	for _, job := range list.Items {
+		controller := metav1.GetControllerOfNoCopy(&job)
 		if controller != nil {
 			names[controller.UID] = append(names[controller.UID], job.Name)
 		}
 	}
 	g.owned.note(namespace, names)
 	return names[owner], nil
-}
-
-// list returns the Jobs of the cache, or those of a namespace live.
-func (g *Guard) list(ctx context.Context, namespace string) ([]*batchv1.Job, error) {
-	if g.cached != nil {
-		return g.cached.List(ctx)
-	}
-	jobs, err := g.jobsIn(namespace)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := jobs.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return pointers(answer), nil
 }

@@ -70,8 +70,6 @@ func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
 		return 0, fmt.Errorf("%w: %w", errBadSweep, errNotMade())
 	case g.opts.Finalizer == "":
 		return 0, fmt.Errorf("%w: Options.Finalizer is empty, so that no Job is held", errBadSweep)
-	case g.cached == nil:
-		return 0, fmt.Errorf("%w: the Guard has no cache; pass one to New", errBadSweep)
 	case cached == nil || stored == nil:
 		return 0, fmt.Errorf("%w: cached and stored must read owners; one is nil", errBadSweep)
 	}

@@ -94,7 +94,6 @@ func TestReleaseOrphans_BadInput(t *testing.T) {
 		stored owners
 	}{
 		"Options.Finalizer is empty":      {jobgc.Options{}, &fakeStore{}, missing},
-		"the Guard has no cache":          {jobgc.Options{Finalizer: holder}, nil, missing},
 		"cached and stored must read own": {jobgc.Options{Finalizer: holder}, &fakeStore{}, nil},
 	} {
 		g, err := jobgc.New(newServer().client, tc.cached, tc.opts)

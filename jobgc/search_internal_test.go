@@ -51,7 +51,6 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 		{name: "uncached", isUncached: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
 		{name: "failing", fails: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
 		{name: "two replicas, uncached", replicas: 2, isUncached: true, budgets: world.Budgets{Switches: 1, Pauses: 1}},
-		{name: "two replicas, uncached, held", hold: finalizer, replicas: 2, isUncached: true, budgets: world.Budgets{Switches: 1}},
 		{name: "cancel", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
 		{name: "cancel, faults", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Faults: 1, Late: 1}},
 		{name: "cancel, held", hold: finalizer, acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
@@ -315,6 +314,11 @@ func remembers(g *Guard) string {
 	for job, e := range g.released.entries {
 		if now.Before(e.until) {
 			text += fmt.Sprint("released ", job, " ", e.until.Sub(now), ";")
+		}
+	}
+	for namespace, e := range g.owned.entries {
+		if now.Before(e.until) {
+			text += fmt.Sprint("owned ", namespace, " ", e.value, " ", e.until.Sub(now), ";")
 		}
 	}
 	return text

@@ -95,10 +95,11 @@ func (c *call) create(ctx context.Context) (Observation, error) {
 
 // checkOthers returns an error for a Job that an earlier version of the
 // controller created for this owner, under another name. It may do the same
-// work.
+// work. An earlier version has stopped when the first Step of this process
+// begins.
 func (c *call) checkOthers(ctx context.Context) error {
 	created := c.req.Owner.GetCreationTimestamp()
-	isNew := created.IsZero() || created.After(c.started)
+	isNew := created.IsZero() || created.After(c.began().Add(clockDifference))
 	if isNew || c.req.Name != "" {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (c *call) adopt(ctx context.Context, job *batchv1.Job, source string) (Obse
 		c.ref.CreatedAt = known.CreatedAt // so that a caller can postpone the write of the Ref
 	}
 	safe := job
-	if !c.req.Done && !c.isSafe(job) {
+	if !c.req.Done && len(c.protecting(job)) > 0 {
 		var err error
 		safe, err = c.protect(ctx, job, source)
 		if err != nil {
@@ -168,41 +169,53 @@ func (c *call) adopt(ctx context.Context, job *batchv1.Job, source string) (Obse
 	return found, err
 }
 
-// isSafe reports whether a Job stays until its outcome is recorded, or whether
-// it is too late to do something for that.
-func (c *call) isSafe(job *batchv1.Job) bool {
-	if job.DeletionTimestamp != nil || StateOf(job).State == Finished {
-		return true
-	}
-	return job.Spec.TTLSecondsAfterFinished == nil && (c.opts.Finalizer == "" || c.holds(job))
-}
-
 func (c *call) holds(job *batchv1.Job) bool {
 	return slices.Contains(job.Finalizers, c.opts.Finalizer)
 }
 
-// protect takes the TTL off a Job, and puts the finalizer on. If the API server
-// refuses that, the Job does not change: it must not run again. It returns nil
-// if the Job is gone.
-func (c *call) protect(ctx context.Context, job *batchv1.Job, source string) (*batchv1.Job, error) {
-	if source == sourceSeen {
-		live, err := c.inServer(ctx, job.Namespace, job.Name)
-		if err != nil || live == nil || c.isSafe(live) {
-			return live, err
-		}
-		job = live
+// protecting returns the changes that make a Job stay until its outcome is
+// recorded. Nothing helps a Job that has finished or is being deleted, and an
+// owner that is being deleted does not wait for one.
+func (c *call) protecting(job *batchv1.Job) []operation {
+	if job.DeletionTimestamp != nil || StateOf(job).State == Finished {
+		return nil
 	}
 	var ops []operation
 	if job.Spec.TTLSecondsAfterFinished != nil {
 		ops = append(ops, noteAsked(job)...)
 		ops = append(ops, operation{Op: "remove", Path: "/spec/ttlSecondsAfterFinished"})
 	}
-	if c.opts.Finalizer != "" && !c.holds(job) {
+	if c.opts.Finalizer != "" && !c.isDeleting() && !c.holds(job) {
 		ops = append(ops, hold(job, c.opts.Finalizer)...)
 	}
-	after, err := c.patch(ctx, job, ops)
+	return ops
+}
+
+// protect takes the TTL off a Job, and puts the finalizer on. If the API server
+// refuses that, the Job does not change: it must not run again. After any
+// other error the next call finds the Job by its name, so that no Ref is
+// needed. It returns nil if the Job is gone, and another Job that has its name
+// by now.
+func (c *call) protect(ctx context.Context, job *batchv1.Job, source string) (*batchv1.Job, error) {
+	if source == sourceSeen {
+		live, err := c.inServer(ctx, job.Namespace, job.Name)
+		if err != nil || live == nil || len(c.protecting(live)) == 0 {
+			return live, err
+		}
+		job = live
+	}
+	after, err := c.patch(ctx, job, c.protecting(job))
+	if apierrors.IsInvalid(err) { // the Job may have changed since it was read
+		live, readErr := c.inServer(ctx, job.Namespace, job.Name)
+		if readErr != nil || live == nil || live.UID != job.UID || len(c.protecting(live)) == 0 {
+			return live, readErr
+		}
+		job = live
+		after, err = c.patch(ctx, job, c.protecting(job))
+	}
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		const message = "The API server refuses a patch of a Job that is taken over: its TTL and finalizers stay"
+		const message = "The API server refuses a patch of a Job that is taken over: " +
+			"its TTL and finalizers stay"
 		log := logr.FromContextOrDiscard(ctx).WithName("jobgc")
 		log.Error(err, message, "namespace", c.ref.Namespace, "name", job.Name)
 		return job, nil

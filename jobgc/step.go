@@ -29,6 +29,9 @@ const (
 	// Job may take together. A final TTL that is longer keeps the name taken for
 	// a replica that stalls in between.
 	createTimeout = 60 * time.Second
+
+	// clockDifference is how far behind the API server's clock this one may be.
+	clockDifference = time.Minute
 )
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
@@ -54,6 +57,7 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 	if err != nil {
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
+	g.began()
 	c := &call{Guard: g, req: req, ref: ptr.Deref(req.Ref, Ref{})}
 	c.ref.Namespace = cmp.Or(c.ref.Namespace, req.Owner.GetNamespace(), req.Namespace)
 	found, err := c.step(ctx)
@@ -151,7 +155,9 @@ func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Obse
 		return seen, nil
 	case seen.State == Finished:
 		return c.release(ctx, job, seen)
-	case c.req.Cancel:
+	case c.ref.Outcome != "":
+		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
+	case c.req.Cancel && (c.req.Done || seen.State != Finishing):
 		return c.stop(ctx, job, seen)
 	case isLost && (c.isEnded() || c.isDeleting()):
 		return c.release(ctx, job, seen)
@@ -159,9 +165,7 @@ func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Obse
 		return c.reread(ctx)
 	case isLost:
 		return c.lost(ctx, seen)
-	case c.req.Done:
-		return seen, nil
-	case c.req.Suspend != nil && *c.req.Suspend != isSuspended(job):
+	case !c.req.Done && !c.req.Cancel && c.req.Suspend != nil && *c.req.Suspend != isSuspended(job):
 		return c.suspend(ctx, job, *c.req.Suspend)
 	}
 	if c.cached == nil {
@@ -170,7 +174,7 @@ func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Obse
 	return seen, nil
 }
 
-// reread reads a Job live that the cache shows as being deleted.
+// reread reads a Job live that the cache shows as being deleted, or as stopped.
 func (c *call) reread(ctx context.Context) (Observation, error) {
 	job, err := c.inServer(ctx, c.ref.Namespace, c.ref.Name)
 	switch {
@@ -178,6 +182,8 @@ func (c *call) reread(ctx context.Context) (Observation, error) {
 		return Observation{}, err
 	case job == nil:
 		return c.lost(ctx, gone(c.ref, Missing))
+	case job.UID != c.ref.UID && ptr.Deref(c.req.Ref, Ref{}).UID == "" && controls(c.req.Owner, job):
+		return c.adopt(ctx, job, sourceLiveRead) // of another replica
 	case job.UID != c.ref.UID:
 		return c.lost(ctx, gone(c.ref, Replaced))
 	}
@@ -237,6 +243,8 @@ func (c *call) stop(ctx context.Context, job *batchv1.Job, seen Observation) (Ob
 	isDeleted := job.DeletionTimestamp != nil
 	var err error
 	switch {
+	case !c.req.Done && seen.Source == sourceSeen && (isDeleted || isSuspended(job)):
+		return c.reread(ctx) // it may have been resumed, and have finished
 	case isDeleted && c.req.Done:
 		seen, err = c.release(ctx, job, seen)
 	case !isDeleted && c.req.Done:
@@ -244,7 +252,7 @@ func (c *call) stop(ctx context.Context, job *batchv1.Job, seen Observation) (Ob
 	case !isDeleted && !isSuspended(job):
 		seen, err = c.suspend(ctx, job, true)
 	}
-	if err != nil || seen.State == Pending || seen.State == Finished {
+	if err != nil || seen.State == Pending || seen.State == Finishing || seen.State == Finished {
 		return seen, err
 	}
 	seen.State = Cancelled

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
@@ -47,7 +48,9 @@ func TestHoldRights(t *testing.T) {
 	require.NoError(t, err)
 	kube, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	g, err := jobgc.New(kube.BatchV1().Jobs, nil, jobgc.Options{Finalizer: finalizer})
+	informer := s.controller(t, jobgc.Options{}).informer
+	cached := jobgc.CachedIn(batchlisters.NewJobLister(informer.GetIndexer()))
+	g, err := jobgc.New(kube.BatchV1().Jobs, cached, jobgc.Options{Finalizer: finalizer})
 	require.NoError(t, err)
 	grant := func(group, resource string, verbs ...string) {
 		rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}

@@ -1,0 +1,209 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// TestStep_LooksForTheJobOfAnEarlierVersion live, because the cache may lack
+// it.
+func TestStep_LooksForTheJobOfAnEarlierVersion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		created time.Duration // of the owner, since the first Step
+		isFound bool
+	}{
+		"Older":      {"An earlier version may have created its Job.", -time.Hour, true},
+		"Standby":    {"New was called an hour before.", -time.Minute, true},
+		"ClockAhead": {"The API server's clock may be a minute ahead.", 59 * time.Second, true},
+		"New":        {"No other version runs any more.", 61 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				time.Sleep(time.Hour)
+				old := ownedJob()
+				old.Name = "nightly"
+				old.UID = "old"
+				s.put(old)
+				s.stored.CreationTimestamp = metav1.NewTime(time.Now().Add(tc.created))
+				_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+				if tc.isFound {
+					require.ErrorContains(t, err, "Request.Owner controls the Job ns/nightly, which Step has not created", tc.reason)
+					assert.Zero(t, s.creates)
+					return
+				}
+				require.NoError(t, err, tc.reason)
+				assert.Equal(t, 1, s.creates)
+			})
+		})
+	}
+}
+
+// TestStep_TakesOverAJobThatChanges: a patch whose test fails is not the
+// refusal of a policy.
+func TestStep_TakesOverAJobThatChanges(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*stage)
+		want   []string // finalizers; nil: the Job is not taken over
+	}{
+		"Finalizer": {"Another controller has held it.", func(s *stage) {
+			s.change("nightly", func(job *batchv1.Job) { job.Finalizers = []string{"a.example.com/a"} })
+		}, []string{"a.example.com/a", holder}},
+		"Replaced": {"It is another Job now.", func(s *stage) {
+			s.change("nightly", func(job *batchv1.Job) { job.UID = "another" })
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{Finalizer: holder})
+			job := ownedJob()
+			job.Name = "nightly"
+			job.UID = "old"
+			job.Spec.TTLSecondsAfterFinished = ptr.To[int32](30)
+			s.put(job)
+			s.store.sync(s.server)
+			client := s.client("ns")
+			patch := client.patch
+			client.patch = func(name string, data []byte) (*batchv1.Job, error) {
+				if s.patches == 0 {
+					tc.change(s)
+				}
+				return patch(name, data)
+			}
+			g, err := jobgc.New(func(string) fakeJobs { return client }, s.store, jobgc.Options{Finalizer: holder})
+			require.NoError(t, err)
+			s.guard = g
+			s.edit = func(req *jobgc.Request) { req.Name = "nightly" }
+			found := s.step(t)
+			if tc.want == nil {
+				assert.Equal(t, jobgc.Pending, found.State, tc.reason)
+				assert.Nil(t, s.stored.job, tc.reason)
+				return
+			}
+			assert.Equal(t, jobgc.Active, found.State, tc.reason)
+			assert.Equal(t, tc.want, s.jobs["nightly"].Finalizers, tc.reason)
+			assert.Nil(t, s.jobs["nightly"].Spec.TTLSecondsAfterFinished, tc.reason)
+		})
+	}
+}
+
+// TestStep_ProtectsAfterAnError: the next call finds the Job by its name.
+func TestStep_ProtectsAfterAnError(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: holder})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "old"
+	s.put(job)
+	s.refuse = apierrors.NewGenericServerResponse(http.StatusInternalServerError, "patch", jobResource, jobOfRun, "", 0, true)
+	ref, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.Error(t, err)
+	assert.Nil(t, ref)
+	s.refuse = nil
+	s.step(t)
+	assert.Equal(t, types.UID("old"), s.stored.job.UID)
+	assert.Equal(t, []string{holder}, s.jobs[jobOfRun].Finalizers)
+}
+
+// TestStep_HoldsNoJobOfAnOwnerThatIsBeingDeleted: nothing would release it.
+func TestStep_HoldsNoJobOfAnOwnerThatIsBeingDeleted(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: holder})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "old"
+	s.put(job)
+	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+	s.step(t)
+	assert.Equal(t, types.UID("old"), s.stored.job.UID)
+	assert.Empty(t, s.jobs[jobOfRun].Finalizers)
+}
+
+// TestStep_CancelsWhatTheServerHas: the cache shows what was.
+func TestStep_CancelsWhatTheServerHas(t *testing.T) {
+	announce := func(job *batchv1.Job) {
+		job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuccessCriteriaMet, time.Now())}
+	}
+	suspend := func(job *batchv1.Job) { job.Spec.Suspend = ptr.To(true) }
+	resume := func(job *batchv1.Job) {
+		job.Spec.Suspend = ptr.To(false)
+		finish(time.Now())(job)
+	}
+	for name, tc := range map[string]struct {
+		reason         string
+		cached, stored func(*batchv1.Job)
+		want           jobgc.State
+	}{
+		"Resumed":   {"A queue has resumed it, and it has finished.", suspend, resume, jobgc.Finished},
+		"Suspended": {"It is stopped.", suspend, suspend, jobgc.Cancelled},
+		"Finishing": {"Its outcome is decided.", announce, announce, jobgc.Finishing},
+		"Announced": {"Its outcome is decided, and the cache is late.", func(*batchv1.Job) {}, announce, jobgc.Finishing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.step(t)
+			s.change(jobOfRun, tc.cached)
+			s.store.sync(s.server)
+			s.change(jobOfRun, tc.stored)
+			s.edit = func(req *jobgc.Request) { req.Cancel = true }
+			assert.Equal(t, tc.want, s.step(t).State, tc.reason)
+			assert.Equal(t, tc.want == jobgc.Cancelled || tc.want == jobgc.Finished, s.stored.done)
+		})
+	}
+}
+
+// TestStep_LooksAgainAtAJobOfAnEndedRunWithoutACache: it is released when it
+// finishes.
+func TestStep_LooksAgainAtAJobOfAnEndedRunWithoutACache(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	require.NoError(t, err)
+	s.guard = g
+	s.step(t)
+	s.stored.done = true
+	assert.Equal(t, 10*time.Second, s.step(t).After)
+}
+
+// TestStep_ARunThatHasEndedDoesNotRunAgain: the cache is late.
+func TestStep_ARunThatHasEndedDoesNotRunAgain(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.step(t)
+	s.store.sync(s.server)
+	s.stored.job.Outcome = jobgc.Succeeded
+	s.stored.done = true
+	assert.Equal(t, jobgc.Pending, s.step(t).State)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+}
+
+// TestStep_TakesTheJobOfAnotherReplica whose predecessor the cache shows as
+// being deleted.
+func TestStep_TakesTheJobOfAnotherReplica(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	job := ownedJob()
+	job.Name = jobOfRun
+	job.UID = "first"
+	job.DeletionTimestamp = ptr.To(metav1.Now())
+	s.put(job)
+	s.store.sync(s.server)
+	s.change(jobOfRun, func(job *batchv1.Job) {
+		job.UID = "second"
+		job.DeletionTimestamp = nil
+	})
+	assert.Equal(t, jobgc.Active, s.step(t).State)
+	assert.Equal(t, types.UID("second"), s.stored.job.UID)
+}
