@@ -11,32 +11,10 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/metrics"
 )
-
-// reportEnd reports the recorded end of a run, and why it failed. A count or an
-// Event of something that was not recorded would come again.
-func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, failed error) {
-	r.events.Failure(run, failed)
-	st := run.Status
-	result := metrics.Success
-	switch {
-	case failed != nil:
-		result = metrics.TerminalError
-	case st.Phase == v1alpha1.Cancelled:
-		result = metrics.Canceled
-	}
-	if st.Reason == reasonWorkflowJobMissing {
-		r.runs.JobMissing()
-	}
-	if st.StartedAt != nil && st.FinishedAt != nil {
-		r.runs.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
-	}
-	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
-}
 
 // running counts the runs in flight by what the cache sees.
 func running(runs *metrics.Runs) toolscache.ResourceEventHandler {

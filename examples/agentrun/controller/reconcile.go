@@ -104,10 +104,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 //     seconds (untilStart), so that one write says that the Job exists and runs.
 //   - Pending, Running: the status follows the Job (enter in phases.go).
 //   - Succeeded, Failed, Cancelled: the end is recorded, then reported
-//     (reportEnd in measure.go). If the answer to that write is lost, its Event
-//     is missing.
+//     (reportEnd). If the answer to that write is lost, its Event is missing.
 //   - a second later Step gives the Job its final TTL.
-//   - after its retention the Sweeper deletes the run (finished in setup.go).
+//   - after its retention the Sweeper deletes the run (retention.go).
 func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	run := new(v1alpha1.AgentRun)
 	err := r.Get(ctx, key, run)
@@ -194,6 +193,27 @@ func (r *Reconciler) record(
 	facts.FinishedAt = found.FinishedAt
 	did, err := r.writer.Commit(ctx, before, run, facts) // +status
 	return did == status.Written, err
+}
+
+// reportEnd reports the recorded end of a run, and why it failed. A count or an
+// Event of something that was not recorded would come again.
+func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, failed error) {
+	r.events.Failure(run, failed)
+	st := run.Status
+	result := metrics.Success
+	switch {
+	case failed != nil:
+		result = metrics.TerminalError
+	case st.Phase == v1alpha1.Cancelled:
+		result = metrics.Canceled
+	}
+	if st.Reason == reasonWorkflowJobMissing {
+		r.runs.JobMissing()
+	}
+	if st.StartedAt != nil && st.FinishedAt != nil {
+		r.runs.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
+	}
+	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
 // request is what package jobgc has to know of the run.

@@ -12,8 +12,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -246,28 +244,6 @@ func trim(obj any) (any, error) {
 		}
 	}
 	return cache.TransformStripManagedFields()(obj)
-}
-
-// deleteOptions carries the uid and the resourceVersion that package expire
-// asks for.
-//
-//nolint:ireturn // as the client takes it
-func deleteOptions(o metav1.DeleteOptions) client.DeleteOption {
-	return &client.DeleteOptions{Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy}
-}
-
-// finished returns when the end of a run was recorded, and its own retention.
-// The Job may have ended long before, while no controller ran.
-func finished(run *v1alpha1.AgentRun) (at time.Time, own *int32) {
-	if run.Status.FinishedAt == nil {
-		return at, nil
-	}
-	at = run.Status.FinishedAt.Time
-	progressing := apimeta.FindStatusCondition(run.Status.Conditions, "Progressing")
-	if progressing != nil && progressing.LastTransitionTime.After(at) {
-		at = progressing.LastTransitionTime.Time
-	}
-	return at, run.Spec.TTLSecondsAfterFinished
 }
 
 // showAge exports the age of a cache. The cache of several namespaces has none.
