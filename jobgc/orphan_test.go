@@ -116,8 +116,15 @@ func TestSweepOrphans(t *testing.T) {
 		w.put(job)
 		w.store.sync(w.server)
 		w.refuse = errors.New("a webhook says no")
-		time.AfterFunc(time.Second, func() { w.refuse = nil })
-		require.NoError(t, w.guard.SweepOrphans(ctx, missing, missing))
+		sweeps := 0
+		stored := func(ctx context.Context, namespace string, owner metav1.OwnerReference) (metav1.Object, error) {
+			sweeps++
+			if sweeps == 2 {
+				w.refuse = nil
+			}
+			return missing(ctx, namespace, owner)
+		}
+		require.NoError(t, w.guard.SweepOrphans(ctx, missing, stored))
 		assert.Empty(t, w.jobs["job"].Finalizers)
 		require.Len(t, lines, 2)
 		assert.Contains(t, lines[0], `"error"="jobgc: release orphans: ns/job: patch ns/job: a webhook says no"`)
