@@ -66,7 +66,8 @@
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL or a
 // finalizer costs a fourth. The write of the Ref may wait until the Job has
 // started, at most two seconds, and then say "running" too; a separate write
-// costs one more. A run that has ended costs no request, also after a restart.
+// costs one more. Without a cache each call also reads the Job. A run that has
+// ended costs no request with a cache, also after a restart.
 // Step remembers nothing that decides: what it needs is in the Ref, the cache
 // and the API server. After the API server's store was restored from a backup,
 // restart the controllers, as Kubernetes says.

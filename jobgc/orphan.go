@@ -23,6 +23,9 @@ import (
 // sweepInterval is how long SweepOrphans waits between two sweeps.
 const sweepInterval = time.Minute
 
+// orphanTimeout is how long a sweep may take for one Job.
+const orphanTimeout = 10 * time.Second
+
 // SweepOrphans calls ReleaseOrphans now and then every minute, until ctx ends;
 // then it returns nil. It fits manager.Add of controller-runtime in a
 // RunnableFunc. Call it when the caches have synced. Releases and failures go
@@ -59,8 +62,11 @@ var errBadSweep = errors.New("jobgc: release orphans")
 // Guard's cache. Only a held Job that is being deleted, or whose owner is not
 // in the cache, costs a live read of its owner. The function cached reads the
 // owner of a Job from a cache, and stored from the API server. Both return a
-// NotFound error if there is none. A Job that cannot be released does not block
-// the others; the error names the first five.
+// NotFound error if there is none. They must compare the kind of the owner, and
+// return an error for a kind that they do not read. A Job that cannot be
+// released within ten seconds does not block the others; the error names the
+// first five. If the CRD of the owners is removed, their Jobs stay held: remove
+// the finalizer by hand.
 func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
 	ctx context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error),
@@ -86,10 +92,12 @@ func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
 		if removal == nil {
 			continue
 		}
-		orphan, err := isOrphan(ctx, job, cached, stored)
+		within, stop := context.WithTimeout(ctx, orphanTimeout)
+		orphan, err := isOrphan(within, job, cached, stored)
 		if orphan {
-			_, err = g.patch(ctx, job, removal)
+			_, err = g.patch(within, job, removal)
 		}
+		stop()
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s/%s: %w", job.Namespace, job.Name, err))
 			continue

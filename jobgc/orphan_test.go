@@ -17,6 +17,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -129,5 +130,31 @@ func TestSweepOrphans(t *testing.T) {
 		require.Len(t, lines, 2)
 		assert.Contains(t, lines[0], `"error"="jobgc: release orphans: ns/job: patch ns/job: a webhook says no"`)
 		assert.Contains(t, lines[1], `"msg"="Released Jobs whose owners are gone" "released"=1`)
+	})
+}
+
+// TestReleaseOrphans_GivesEachJobTenSeconds: a read that hangs does not block
+// the other Jobs.
+func TestReleaseOrphans_GivesEachJobTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{Finalizer: holder})
+		for _, name := range []string{"a", "b"} {
+			job := ownedJob()
+			job.Name = name
+			job.UID = types.UID(name)
+			job.OwnerReferences[0].Name = name
+			job.Finalizers = []string{holder}
+			w.put(job)
+		}
+		w.store.sync(w.server)
+		stored := func(ctx context.Context, namespace string, ref metav1.OwnerReference) (metav1.Object, error) {
+			if ref.Name == "a" {
+				return nil, pause(ctx, time.Hour)
+			}
+			return missing(ctx, namespace, ref)
+		}
+		released, err := w.guard.ReleaseOrphans(t.Context(), missing, stored)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 1, released)
 	})
 }

@@ -52,19 +52,22 @@ type Request struct {
 	// suspends, resumes or deletes a Job, before it reports a loss, and before
 	// it releases a finished Job whose Outcome is not in Ref. If Stored returns
 	// the API server's NotFound for this owner, Step changes nothing and
-	// returns no error.
+	// returns no error. If the generation differs, Owner is an old copy and
+	// Step changes nothing; for a kind without a generation, such as ConfigMap,
+	// the resourceVersion counts. Annotations do not change a generation: what
+	// decides about the run belongs in the spec.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Name of the Job of an owner that has no Ref, if people know the names of
 	// its Jobs: at most 63 lower-case letters, digits, '-' and '.'. Zero means
-	// run-<uid of Owner>. Each owner needs a different name. A Job of this name
-	// that Owner controls is taken over, also if it has finished. If another
-	// owner controls the Job, or none, Step returns an error. A Ref that has a
-	// uid keeps its name.
+	// run-<uid of Owner>. Each owner needs a different name, which must not
+	// change while it has no Ref. A Job of this name that Owner controls is
+	// taken over, also if it has finished. If another owner controls the Job,
+	// or none, Step returns an error. A Ref that has a uid keeps its name.
 	Name string
 
 	// Namespace of the Job of an owner that has none. Zero is the namespace of
-	// Owner.
+	// Owner. A Ref that has a uid keeps its namespace.
 	Namespace string
 
 	// Job builds the Job. Step calls it at most once, and only to create a Job.
@@ -123,6 +126,8 @@ func (r Request) checkRef() error {
 	case r.Namespace != "" && r.Namespace != namespace:
 		return fmt.Errorf("Request.Namespace is %q, want the namespace of Request.Owner, %q, or none",
 			r.Namespace, namespace)
+	case ref.UID != "" && r.Owner.GetNamespace() == "":
+		return nil // the Ref keeps its namespace
 	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
 		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
 			ref.Namespace, namespace)
@@ -249,6 +254,8 @@ func (c *call) isLate(ctx context.Context) (bool, error) {
 	switch {
 	case s.owner.GetGeneration() != c.req.Owner.GetGeneration(), isDeleting != c.isDeleting():
 		return true, nil
+	case s.owner.GetGeneration() == 0 && s.owner.GetResourceVersion() != c.req.Owner.GetResourceVersion():
+		return true, nil // a kind without a generation, such as a ConfigMap
 	case s.ref.UID != mine.UID, s.ref.Outcome != mine.Outcome, s.done != c.req.Done:
 		return true, nil
 	}

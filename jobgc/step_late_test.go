@@ -207,3 +207,33 @@ func TestStep_TakesTheJobOfAnotherReplica(t *testing.T) {
 	assert.Equal(t, jobgc.Active, s.step(t).State)
 	assert.Equal(t, types.UID("second"), s.stored.job.UID)
 }
+
+// TestStep_ReadsAnOwnerWithoutAGeneration, such as a ConfigMap, by its
+// resourceVersion.
+func TestStep_ReadsAnOwnerWithoutAGeneration(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.ResourceVersion = "2"
+	mine := newAgentRun()
+	mine.ResourceVersion = "1"
+	_, found, err := s.guard.Step(t.Context(), s.request(mine))
+	require.NoError(t, err)
+	assert.Equal(t, "OwnerChanged", found.Reason)
+	assert.Zero(t, s.creates)
+	s.stored.Generation = 1
+	mine.Generation = 1
+	_, found, err = s.guard.Step(t.Context(), s.request(mine))
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Active, found.State, "its spec is the same")
+}
+
+// TestStep_KeepsTheNamespaceOfARef when the owner asks for another one.
+func TestStep_KeepsTheNamespaceOfARef(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.Namespace = ""
+	s.edit = func(req *jobgc.Request) { req.Namespace = "ns" }
+	s.step(t)
+	s.store.sync(s.server)
+	s.edit = func(req *jobgc.Request) { req.Namespace = "other" }
+	assert.Equal(t, jobgc.Active, s.step(t).State)
+	assert.Equal(t, "ns", s.stored.job.Namespace)
+}
