@@ -16,9 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
-// A reply is what the answer to a request means. Those from rejected on are
-// failures of some kind, and those from namespaceFails on may get better by
-// themselves.
+// A reply is what the answer to a request means.
 type reply uint8
 
 const (

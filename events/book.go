@@ -38,6 +38,7 @@ type object struct {
 	series    []*series
 
 	failures int       // requests in a row
+	failing  time.Time // the first of them
 	retry    time.Time // no request before it
 	isDenied bool      // by the last answer
 	refused  reply     // of events.k8s.io, which core/v1 is tried after; or written

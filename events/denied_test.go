@@ -189,3 +189,19 @@ func TestRefusal_OfTwoThePermissionIsNamed(t *testing.T) {
 		assert.Contains(t, log.String(), "no role grants it")
 	})
 }
+
+// TestStop_CountsWhatWaitsForADeniedNamespace as forbidden too, though no
+// request was made about most objects.
+func TestStop_CountsWhatWaitsForADeniedNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error { return notGranted() }}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range objects(100) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(time.Minute)
+		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostForbidden: 100}, rec.Stats().Lost)
+		assertAccounts(t, rec)
+	})
+}

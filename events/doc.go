@@ -32,7 +32,8 @@
 // failure. One that waits when the object fails again is not written.
 //
 // First Events go ahead of changed texts and counts, of the same object and of
-// others. Each tenth turn is for the others.
+// others. These go ahead of all in namespaces whose requests fail. Each tenth
+// turn is for the second, and each tenth for the third.
 //
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.

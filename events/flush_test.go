@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +137,36 @@ func TestStop_CountsAnotherTextAsLost(t *testing.T) {
 		require.NoError(t, stop())
 		assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost)
 		require.Len(t, s.all(), 1)
+		assertAccounts(t, rec)
+	})
+}
+
+// TestFlush_WaitsForNoPauseAfterARejectedText: the server may take it now.
+func TestFlush_WaitsForNoPauseAfterARejectedText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var isInvalid atomic.Bool
+		isInvalid.Store(true)
+		s := &server{refuse: func(context.Context, request) error {
+			if isInvalid.Load() {
+				return rejected()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for range 5 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(4 * time.Minute)
+		}
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Second)
+		isInvalid.Store(false)
+		rec.Failure(object("a"), errAway)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, rec.Flush(ctx))
+		assert.Zero(t, time.Since(began))
+		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})
 }

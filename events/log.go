@@ -36,7 +36,7 @@ func (e *engine) logHook(err error) {
 	})
 }
 
-// logUnstarted logs to klog: without Start no other logger exists.
+// logUnstarted logs to klog: without RunWith or Flush no other logger exists.
 func (e *engine) logUnstarted() {
 	var pending, lost int64
 	var details []string

@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,4 +35,32 @@ func TestEveryLine_SaysWhatToFix(t *testing.T) {
 			assert.Contains(t, line, "events.events.k8s.io")
 		}
 	})
+}
+
+// TestLog_NamesAnObjectWhoseRequestAlwaysFails, although the namespace works.
+func TestLog_NamesAnObjectWhoseRequestAlwaysFails(t *testing.T) {
+	for _, failure := range []string{"500", "Denied", "Hangs"} {
+		t.Run(failure, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(ctx context.Context, w request) error {
+					if w.object == "bad" {
+						return failures()[failure](ctx)
+					}
+					return nil
+				}}
+				rec, err := events.New(s.sink(), controller, events.Options{})
+				require.NoError(t, err)
+				var log lines
+				stop := runLogged(t, rec, &log)
+				rec.Failure(object("bad"), errAway)
+				for i := range 60 {
+					rec.Failure(object(fmt.Sprint("good-", i)), errAway)
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				assert.Contains(t, log.String(), "Could not write an event")
+				require.NoError(t, stop())
+			})
+		})
+	}
 }

@@ -16,6 +16,7 @@ type namespace struct {
 	waiting   []*object
 	waker     *object   // it comes from the queue by the end of the pause; or nil
 	isHeld    bool      // it waits for its share of the workers
+	isDenied  bool      // both groups refused its last Event
 	coreUntil time.Time // Events go to core/v1
 	refusal   string    // of events.k8s.io, or of both groups
 }
@@ -89,42 +90,45 @@ func (e *engine) hold(n *namespace) {
 	}
 }
 
-// unhold lets a namespace have its share, if there is one.
+// unhold lets the next namespace that has an object have its share, if there is
+// one.
 func (e *engine) unhold() {
-	if e.trials >= workers/2 || len(e.held) == 0 {
-		return
+	isReleased := e.trials >= workers/2
+	for !isReleased && len(e.held) > 0 {
+		n := e.held[0]
+		e.held = e.held[1:]
+		n.isHeld = false
+		isReleased = e.release(n, time.Now())
 	}
-	n := e.held[0]
-	e.held = e.held[1:]
-	n.isHeld = false
-	e.release(n, time.Now())
 }
 
-// release queues the objects of a namespace that may have a request now, or one
-// for the end of its pause.
-func (e *engine) release(n *namespace, now time.Time) {
+// release queues the objects of a namespace that may have a request now, and
+// reports whether there is one. In a pause it queues one for the end.
+func (e *engine) release(n *namespace, now time.Time) (isReleased bool) {
 	if e.queue == nil {
-		return
+		return false
 	}
 	if now.Before(n.until) {
 		if n.waker != nil {
-			return
+			return false
 		}
 		o := n.unpark()
 		if o != nil {
 			e.wake(n, o, now)
 		}
-		return
+		return false
 	}
 	for range n.share() - n.busy {
 		o := n.unpark()
 		if o == nil {
-			return
+			return isReleased
 		}
 		o.planned = now
 		o.line.Store(o.lineOf())
 		e.queue.Add(o)
+		isReleased = true
 	}
+	return isReleased
 }
 
 // wake has an object come from the queue at the end of the pause of a

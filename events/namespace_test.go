@@ -176,3 +176,47 @@ func TestTheServer_WorksOnceItAnswersForANamespace(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedNamespaces_DelayNoChangedText of a healthy one, though a thousand
+// of them become due together.
+func TestRefusedNamespaces_DelayNoChangedText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			time.Sleep(5 * time.Millisecond)
+			if w.namespace != "good" {
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		for i := range 1000 {
+			for j := range 8 {
+				rec.Failure(inNamespace(fmt.Sprint("bad-", i), fmt.Sprint("run-", j)), errAway)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		var longest time.Duration
+		for i := range 50 {
+			run := inNamespace("good", fmt.Sprint("run-", i))
+			rec.Failure(run, errOne)
+			time.Sleep(40 * time.Second)
+			before := len(s.all())
+			changed := time.Now()
+			rec.Failure(run, errTwo)
+			time.Sleep(20 * time.Second)
+			require.Len(t, s.all(), before+1)
+			longest = max(longest, s.lastOf("good").Sub(changed))
+		}
+		assert.Less(t, longest, 2*time.Second)
+	})
+}
+
+// lastOf is the time of the last request in a namespace.
+func (s *server) lastOf(namespace string) (last time.Time) {
+	for _, w := range s.asked() {
+		if w.namespace == namespace && w.at.After(last) {
+			last = w.at
+		}
+	}
+	return last
+}

@@ -5,13 +5,11 @@ package events
 
 import "k8s.io/client-go/util/workqueue"
 
-// otherTurns is how often the objects without a first Event have a turn: each
-// tenth time.
-const otherTurns = 10
-
-// The lines of a queue.
+// The lines of a queue, the last first. restLine and failingLine each have a
+// tenth of the turns.
 const (
-	restLine  = iota
+	failingLine = iota // objects of a namespace that fails
+	restLine
 	firstLine // objects with a first Event
 	nextLine  // objects whose Event one API group refused, for the other one
 	numLines
@@ -73,9 +71,12 @@ func (q *queue) Len() int { return q.n }
 func (q *queue) Pop() *object {
 	q.n--
 	q.turns++
-	order := []int{nextLine, firstLine, restLine}
-	if q.turns%otherTurns == 0 {
-		order = []int{restLine, nextLine, firstLine}
+	order := []int{nextLine, firstLine, restLine, failingLine}
+	switch q.turns % 10 {
+	case 0:
+		order = []int{restLine, nextLine, firstLine, failingLine}
+	case 5:
+		order = []int{failingLine, nextLine, firstLine, restLine}
 	}
 	for _, i := range order {
 		o := q.lines[i].pop()

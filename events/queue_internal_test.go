@@ -56,3 +56,34 @@ func TestQueue_MovesATouchedObjectUp(t *testing.T) {
 	q.Push(b)
 	assert.Same(t, b, q.Pop(), "its old place is passed over")
 }
+
+// TestHeldNamespaces_WithoutAnObjectHoldUpNoOther: their objects made room.
+func TestHeldNamespaces_WithoutAnObjectHoldUpNoOther(t *testing.T) {
+	e := newEngine(nil, "", Options{WritesPerMinute: 5, TotalWritesPerSecond: 1})
+	e.queue = newQueue()
+	defer e.queue.ShutDown()
+	for _, isGone := range []bool{true, true, false} {
+		n := &namespace{}
+		n.park(&object{namespace: n, isGone: isGone})
+		e.hold(n)
+	}
+	e.unhold()
+	assert.Empty(t, e.held)
+	assert.Equal(t, 1, e.queue.Len())
+}
+
+// TestQueue_HasEachTenthTurnForWhatFails, and otherwise the rest comes before.
+func TestQueue_HasEachTenthTurnForWhatFails(t *testing.T) {
+	q := &queue{}
+	for range 15 {
+		q.Push(inLine("rest", restLine))
+		q.Push(inLine("failing", failingLine))
+	}
+	var at []int
+	for i := 1; i <= 17; i++ {
+		if q.Pop().key.name == "failing" {
+			at = append(at, i)
+		}
+	}
+	assert.Equal(t, []int{5, 15}, at)
+}

@@ -125,7 +125,7 @@ func (e *engine) close(log logr.Logger) {
 		for _, o := range e.objects {
 			switch {
 			case o.writing != nil: // a worker of a Flush accounts for it
-			case o.isDenied:
+			case o.isDenied, o.namespace.isDenied:
 				e.dropAll(o, LostForbidden, o.namespace.refusal)
 			default:
 				e.dropAll(o, LostShutdown, e.late)

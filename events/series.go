@@ -103,16 +103,14 @@ func (o *object) isTooEarly(s *series) bool {
 func (e *engine) ready(o *object, s *series, now time.Time) time.Time {
 	at := latest(now, o.retry, tokenAt(o.requests, now))
 	switch {
+	case e.flushing > 0:
+		return at
 	case !s.isNews():
-		if e.flushing == 0 {
-			at = latest(at, s.due)
-		}
-	case e.flushing == 0 && o.takesToken(s):
-		at = latest(at, s.refused, tokenAt(o.newEvents, now))
-	default:
-		at = latest(at, s.refused)
+		return latest(at, s.due)
+	case o.takesToken(s):
+		return latest(at, s.refused, tokenAt(o.newEvents, now))
 	}
-	return at
+	return latest(at, s.refused)
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {
@@ -146,13 +144,14 @@ func (e *engine) settle(o *object, now time.Time) {
 	}
 }
 
-// lineOf returns the line of the queue for o. Where requests fail, a first
-// Event does not go ahead of others.
+// lineOf returns the line of the queue for o.
 func (o *object) lineOf() int32 {
 	switch {
 	case o.refused != written:
 		return nextLine
-	case o.waitsForFirst() && !o.namespace.isFailing():
+	case o.namespace.isFailing():
+		return failingLine
+	case o.waitsForFirst():
 		return firstLine
 	}
 	return restLine

@@ -282,6 +282,7 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 	e.stats.Written++
 	e.works(o.namespace)
 	o.failures = 0
+	o.failing = time.Time{}
 	o.isDenied = false
 	if w.core && o.refused == groupAbsent {
 		e.coreUntil = now.Add(routeTime)
@@ -295,6 +296,7 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 // works is called when a namespace has answered well.
 func (e *engine) works(n *namespace) {
 	n.health = health{}
+	n.isDenied = false
 	e.server = health{}
 	e.unwake(n)
 }
@@ -302,6 +304,9 @@ func (e *engine) works(n *namespace) {
 // again has the next request about an object wait.
 func (e *engine) again(o *object, first, longest time.Duration, now time.Time) {
 	e.stats.Retried++
+	if o.failures == 0 {
+		o.failing = now
+	}
 	o.failures++
 	pause := min(first<<min(o.failures-1, 16), longest)
 	o.retry = latest(now.Add(pause), o.namespace.until)
@@ -312,19 +317,20 @@ func (e *engine) failed(o *object, got reply, why string, now time.Time) {
 	n := o.namespace
 	h := &n.health
 	longest := longestRetry
-	switch got {
-	case noConnection:
+	switch {
+	case got == noConnection:
 		h = &e.server
-	case serverFails:
+	case got == serverFails:
 		h = &e.server
 		longest = longestProbe
-	case namespaceFails:
+	case got == namespaceFails:
 		e.server = health{}
 	}
 	h.fail(now, longest)
+	n.isDenied = false
 	o.isDenied = false
 	e.again(o, firstRetry, longestRetry, now)
-	e.complain(h, why, now)
+	e.complain(h, o, why, now)
 }
 
 // denied has a request made again that no group of events takes, by both.
@@ -336,15 +342,21 @@ func (e *engine) denied(o *object, why string, now time.Time) {
 	n.coreUntil = time.Time{}
 	e.server = health{}
 	n.fail(now, longestDenial)
+	n.isDenied = true
 	o.refused = written
 	o.isDenied = true
 	e.again(o, firstDenial, longestDenial, now)
-	e.complain(&n.health, n.refusal, now)
+	e.complain(&n.health, o, n.refusal, now)
 }
 
-// complain has the log say, at most once a minute, that requests fail.
-func (e *engine) complain(h *health, why string, now time.Time) {
-	if now.Sub(h.failing) >= troubleTime && now.Sub(e.troubled) >= time.Minute {
+// complain has the log say, at most once a minute, that all requests fail, or
+// those about one object.
+func (e *engine) complain(h *health, o *object, why string, now time.Time) {
+	since := h.failing
+	if o.failing.Before(since) {
+		since = o.failing
+	}
+	if now.Sub(since) >= troubleTime && now.Sub(e.troubled) >= time.Minute {
 		e.trouble = why
 		e.troubled = now
 	}

@@ -48,6 +48,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/internal/errtree"
@@ -309,10 +310,21 @@ func (r *Recorder) lost(e Entry) string {
 		e.Reason == "",
 		len(e.Reason) > 128,
 		len(e.Action) > 128,
-		len(e.Annotations) > 8:
+		len(e.Annotations) > 8,
+		!areKeys(e.Annotations):
 		return events.LostRejected
 	}
 	return ""
+}
+
+// areKeys reports whether the API server takes the keys of annotations.
+func areKeys(annotations map[string]string) bool {
+	for key := range annotations {
+		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // An identity is what an events.Recorder distinguishes objects by: the uid, the

@@ -104,12 +104,15 @@ func TestWhatAClusterWouldRefuseIsMarked(t *testing.T) {
 	rec.Eventf(object("a"), nil, "Normal", "", "", "")
 	rec.Eventf(object("a"), nil, "Normal", strings.Repeat("a", 129), "B", "")
 	rec.Failure(nil, errors.New("x"))
+	rec.Legacy().AnnotatedEventf(object("a"), map[string]string{"not a key": "x"}, "Normal", "A", "")
+	rec.Legacy().AnnotatedEventf(object("a"), map[string]string{"Example.com/Run": "x"}, "Normal", "A", "")
 	var causes []string
 	for _, e := range rec.Entries() {
 		causes = append(causes, e.Lost)
 	}
 	assert.Equal(t, []string{
 		events.LostNoReference, events.LostNoReference, events.LostRejected, events.LostRejected, events.LostRejected, events.LostNoReference,
+		events.LostRejected, "",
 	}, causes)
 }
 
