@@ -186,12 +186,12 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 			"client of a namespace"))
 	}
 	if cached != nil && isnil.Is(cached) {
-		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn of "+
-			"an informer, or nil to read live"))
+		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn "+
+			"of an informer, or nil to read live"))
 	}
 	if cached == nil && opts.Finalizer != "" {
-		errs = append(errs, errors.New("jobgc: new: Options.Finalizer is set, and cached is nil; SweepOrphans "+
-			"needs a cache to find the Jobs that are held"))
+		errs = append(errs, errors.New("jobgc: new: Options.Finalizer is set, and cached is nil; "+
+			"SweepOrphans needs a cache to find the Jobs that are held"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -38,8 +38,8 @@ func ForClient[T, O, D any, R interface {
 		errs = append(errs, errors.New("jobgc/expire: new: option is nil; want a function that returns "+
 			"the preconditions as an option of the client"))
 	}
-	_, isDeleted := any(R(new(T))).(O)
-	if !isDeleted {
+	_, deletes := any(R(new(T))).(O)
+	if !deletes {
 		errs = append(errs, fmt.Errorf("jobgc/expire: new: client: it does not delete a %T", R(nil)))
 	}
 	var clients func(namespace string) Runs
@@ -49,7 +49,11 @@ func ForClient[T, O, D any, R interface {
 				run := R(new(T))
 				run.SetNamespace(namespace)
 				run.SetName(name)
-				return client.Delete(ctx, any(run).(O), option(opts))
+				obj, deletes := any(run).(O)
+				if !deletes {
+					return fmt.Errorf("the client does not delete a %T", run)
+				}
+				return client.Delete(ctx, obj, option(opts))
 			})
 		}
 	}
