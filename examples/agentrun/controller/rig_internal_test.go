@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,11 +45,12 @@ type rig struct {
 	cluster  *fake.Clientset
 	recorder *eventstest.Recorder
 	page     http.Handler
-	writes   int   // of a status
-	refuse   error // of the next write of a status
-	prunes   bool  // the API server does not keep status.message
-	reads    int   // of a Secret
-	unread   error // of each read of a Secret
+	mu       sync.Mutex // of what follows: several workers may send
+	writes   int        // of a status
+	refuse   error      // of the next write of a status
+	prunes   bool       // the API server does not keep status.message
+	reads    int        // of a Secret
+	unread   error      // of each read of a Secret
 }
 
 func newRig(t *testing.T, objects ...client.Object) *rig {
@@ -60,14 +62,11 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.AgentRun{}).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-				if refuse := g.refuse; refuse != nil {
-					if !apierrors.IsConflict(refuse) { // a Writer tries again after a conflict
-						g.refuse = nil
-					}
-					return refuse
+				err := g.admit()
+				if err != nil {
+					return err
 				}
-				g.writes++
-				err := c.SubResource(sub).Patch(ctx, o, p, opts...)
+				err = c.SubResource(sub).Patch(ctx, o, p, opts...)
 				if g.prunes {
 					run := new(v1alpha1.AgentRun)
 					err = errors.Join(err, c.Get(ctx, client.ObjectKeyFromObject(o), run))
@@ -81,6 +80,8 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 			},
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				if _, ok := o.(*corev1.Secret); ok {
+					g.mu.Lock()
+					defer g.mu.Unlock()
 					g.reads++
 					if g.unread != nil {
 						return g.unread
@@ -106,6 +107,21 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	g.writer.Owned = conditionTypes
 	g.writer.Heartbeat = heartbeat
 	return g
+}
+
+// admit counts a write of a status, or refuses it.
+func (g *rig) admit() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	refuse := g.refuse
+	if refuse == nil {
+		g.writes++
+		return nil
+	}
+	if !apierrors.IsConflict(refuse) { // a Writer tries again after a conflict
+		g.refuse = nil
+	}
+	return refuse
 }
 
 func newRun(name string) *v1alpha1.AgentRun {
