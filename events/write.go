@@ -317,13 +317,13 @@ func (e *engine) failed(o *object, got reply, why string, now time.Time) {
 	n := o.namespace
 	h := &n.health
 	longest := longestRetry
-	switch {
-	case got == noConnection:
+	if got == noConnection || got == serverFails {
 		h = &e.server
-	case got == serverFails:
-		h = &e.server
+	}
+	if got == serverFails {
 		longest = longestProbe
-	case got == namespaceFails:
+	}
+	if got == namespaceFails {
 		e.server = health{}
 	}
 	h.fail(now, longest)
