@@ -22,6 +22,7 @@ type document struct {
 	from string // file and number, for errors
 
 	apiVersion, kind, name string
+	namespace              string // empty: the one that kubectl uses
 }
 
 func (d *document) String() string { return strings.TrimSpace(d.from + ": " + d.kind + " " + d.name) }
@@ -34,6 +35,7 @@ func (d *document) head() error {
 		return fmt.Errorf("%s: %w", d.from, err)
 	}
 	d.apiVersion, d.kind, d.name = text(v, "apiVersion"), text(v, "kind"), text(v, "metadata", "name")
+	d.namespace = text(v, "metadata", "namespace")
 	return nil
 }
 

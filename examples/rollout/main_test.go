@@ -234,6 +234,11 @@ func TestRender_PointsAutoscalersAtTheRollout(t *testing.T) {
 	assert.Equal(t, webRollout+"---\n"+other, out)
 	_, out, _ = command(t, scaler+"---\n"+service)
 	assert.Equal(t, scaler+"---\n"+service, out)
+
+	// So does one in another namespace.
+	other = strings.Replace(scaler, "namespace: shop", "namespace: bank", 1)
+	_, out, _ = command(t, web+"---\n"+other)
+	assert.Equal(t, webRollout+"---\n"+other, out)
 }
 
 func TestFiles(t *testing.T) {

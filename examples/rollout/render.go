@@ -115,7 +115,8 @@ func (c *call) retarget(docs []*document, d *document) ([]byte, error) {
 		return nil, nil //nolint:nilerr // a document without an object is passed through
 	}
 	for _, o := range docs {
-		if !c.converts(o) {
+		isElsewhere := d.namespace != "" && o.namespace != "" && d.namespace != o.namespace
+		if isElsewhere || !c.converts(o) {
 			continue
 		}
 		changed, err := plan.Retarget(&u, o.name, rollout.GVK())
