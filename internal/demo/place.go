@@ -76,7 +76,8 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 	if err != nil {
 		return p, err
 	}
-	program, err := rig.Build(ctx, p.dir)
+	program := filepath.Join(p.dir, "agentrun")
+	err = rig.Build(ctx, rig.AgentRun, program)
 	if err != nil {
 		return p, err
 	}

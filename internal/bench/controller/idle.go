@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
+	"github.com/proompteng/controllerkit/internal/demo/baseline"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 

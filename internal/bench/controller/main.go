@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controller compares the whole example controller with two others that
-// are written with controller-runtime (folder baseline), on one real control
-// plane. It measures a load of AgentRuns while everything is healthy, and while
-// the API server, the controller or the leader of two replicas is killed. It
-// also measures idle runs.
+// are written with controller-runtime (internal/demo/baseline), on one real
+// control plane. It measures a load of AgentRuns while everything is healthy,
+// and while the API server, the controller or the leader of two replicas is
+// killed. It also measures idle runs.
 //
 // They run as separate processes with separate users, one after the other. CPU
 // time and peak memory are the kernel's numbers for the whole process, from its

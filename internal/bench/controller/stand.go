@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -53,14 +52,15 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if _, _, err = rig.Local(ctx, s.plane); err != nil {
 		return err
 	}
-	example, err := rig.Build(ctx, s.dir)
+	example := filepath.Join(s.dir, "agentrun")
+	err = rig.Build(ctx, rig.AgentRun, example)
 	if err != nil {
 		return err
 	}
 	peer := filepath.Join(s.dir, "baseline")
-	building := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline/cmd")
-	if out, err := building.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the baseline: %w\n%s", err, out)
+	err = rig.Build(ctx, rig.Baseline, peer)
+	if err != nil {
+		return err
 	}
 	s.kinds = []kind{
 		{"", []string{example}}, {careful, []string{peer, "--careful"}}, {usual, []string{peer}},

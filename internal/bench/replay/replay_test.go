@@ -18,8 +18,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
 	"github.com/proompteng/controllerkit/internal/bench/replay"
+	"github.com/proompteng/controllerkit/internal/demo/baseline"
 	"github.com/proompteng/controllerkit/internal/world"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
-	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
+	"github.com/proompteng/controllerkit/internal/demo/baseline"
 	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 )

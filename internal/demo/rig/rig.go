@@ -21,18 +21,22 @@ import (
 // User is the identity that the installed role is bound to.
 const User = "agentrun-controller"
 
-const program = "github.com/proompteng/controllerkit/examples/agentrun/cmd"
+// The programs that Build compiles: the example, and its peers on
+// controller-runtime alone.
+const (
+	AgentRun = "github.com/proompteng/controllerkit/examples/agentrun/cmd"
+	Baseline = "github.com/proompteng/controllerkit/internal/demo/baseline/cmd"
+)
 
-// Build compiles the controller into dir and returns the program's path. The
-// working directory must be in a module that requires the example, or be the
-// example's.
-func Build(ctx context.Context, dir string, flags ...string) (string, error) {
-	path := filepath.Join(dir, "agentrun")
+// Build compiles a program to a path. The working directory must be in a module
+// that requires this one, or in this one.
+func Build(ctx context.Context, program, path string, flags ...string) error {
 	args := append(append([]string{"build"}, flags...), "-o", path, program)
-	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the controller: %w\n%s", err, out)
+	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build %s: %w\n%s", program, err, out)
 	}
-	return path, nil
+	return nil
 }
 
 // Kubectl is a kubectl and the cluster it talks to. Nothing else decides which

@@ -41,8 +41,8 @@ func (e *Example) Main(m *testing.M, name string, opts controlplane.Options, fla
 		if e.Admin, e.RoleKubeconfig, err = rig.Local(ctx, cp); err != nil {
 			return err
 		}
-		e.Program, err = rig.Build(ctx, cp.Dir(), append([]string{RaceFlag()}, flags...)...)
-		return err
+		e.Program = filepath.Join(cp.Dir(), "agentrun")
+		return rig.Build(ctx, rig.AgentRun, e.Program, append([]string{RaceFlag()}, flags...)...)
 	})
 }
 

@@ -8,16 +8,18 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/proompteng/controllerkit/internal/bench/controller/baseline"
+	"github.com/proompteng/controllerkit/internal/demo/baseline"
 )
 
 // The flags are named as the example's.
@@ -29,8 +31,8 @@ func main() {
 	flag.StringVar(&o.LeaderElectionID, "leader-elect-lease-name", "", "name of the lease")
 	flag.StringVar(&o.LeaderElectionNamespace, "leader-elect-lease-namespace", "", "namespace of the lease")
 	care := flag.Bool("careful", false, "lose no result")
-	flag.Parse() // --kubeconfig is controller-runtime's
-	ctrl.SetLogger(zap.New())
+	flag.Parse()                                                              // --kubeconfig is controller-runtime's
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))) // as the example
 	if err := run(ctrl.SetupSignalHandler(), o, *namespace, *care); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
