@@ -49,26 +49,20 @@ help:
 
 ##@ Try it
 .PHONY: demo
-demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
+demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster, DRAW=1 draws it
 	@echo "== Each package in a line or two (examples/hello) =="; go run ./examples/hello
-	@$(DEMO) $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
+	@$(DEMO) $(if $(call on,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT)) \
+		$(if $(call on,$(DRAW)),--record="$(CURDIR)/internal/docs/demo.svg")
+on = $(filter-out 0 no false,$(1))
 # set -m and no go run: Ctrl-C reaches the demo alone, and make ends with 0 as the demo does.
 DEMO = set -m; $(STATIC); cd internal/demo && go build -o "$(CURDIR)/bin/demo" . && "$(CURDIR)/bin/demo"
 
-.PHONY: demo-picture
-demo-picture: ## Run the demo and draw its lines as internal/docs/demo.svg
-	@$(DEMO) --record="$(CURDIR)/internal/docs/demo.svg"
-
 .PHONY: controlplane
-controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
+controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts, UP=1 runs it until Ctrl-C
 	@$(STATIC); cd internal/controlplane && go run ./cmd/build kubectl \
-		$(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
-
-# set -m and no go run, as in demo.
-.PHONY: controlplane-up
-controlplane-up: controlplane ## Run an empty control plane until Ctrl-C; prints the lines that point kubectl at it
-	@set -m; $(STATIC); cd internal/controlplane && \
-		go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane"
+		$(if $(call on,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
+	@$(if $(call on,$(UP)),set -m; $(STATIC); cd internal/controlplane && \
+		go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane",:)
 
 ##@ Test a change
 .PHONY: test test/packages test/examples
@@ -92,23 +86,17 @@ race: ## Run the unit tests of what has goroutines with the race detector
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -run 'SecretValues|Attempt' $(MODULE)/events/redact # the rest works on texts
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) -skip '$(PLANE)' ./...
 
-.PHONY: lint lint-core actionlint
-lint: LINTED := . $(NESTED)
-lint-core: LINTED := . examples/agentrun examples/controller-runtime internal/demo
-lint lint-core: actionlint vet-cross ## Run golangci-lint in every module (lint-core: root, examples, demo); actionlint
-	@$(STATIC); internal/tools/lint.sh $(LINTED)
-
-# From source: go vet would compile 1,000 packages for each system, ten minutes of CPU time.
-.PHONY: vet-cross
-vet-cross: ## Check that the root module and its tests compile for macOS and Windows
+# check works from source: go vet would compile 1,000 packages for each system, ten minutes of CPU time. actionlint
+# runs without shellcheck and pyflakes, so that its result does not depend on the programs of the machine.
+.PHONY: lint
+lint: LINTED := $(if $(call on,$(CORE)),. examples/agentrun examples/controller-runtime internal/demo,. $(NESTED))
+lint: ## Run golangci-lint in every module (CORE=1: root, examples, demo) and actionlint; compile for macOS and Windows
 	@$(STATIC); cd internal/adoption && go build -o "$(CURDIR)/bin/check" ./consumer/check
 	@export GOWORK="$(CURDIR)/internal/compat/newest.work"; for p in darwin/arm64 windows/amd64; do \
 		echo "check $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} bin/check -tests ./...; done
-
-# Without shellcheck and pyflakes, so that the result does not depend on the programs of the machine.
-actionlint: ## Check the workflows in .github
 	@$(STATIC); cd internal/tools && go build -o "$(CURDIR)/bin/actionlint" github.com/rhysd/actionlint/cmd/actionlint
 	@bin/actionlint -shellcheck= -pyflakes=
+	@$(STATIC); internal/tools/lint.sh $(LINTED)
 
 # -count=1, because the test cache does not track the programs that the suites run. With -j, because most of a test is
 # waiting. The longest begins first.
@@ -124,11 +112,13 @@ test/agentrun:
 .PHONY: test-all
 test-all: test race ## Run all tests that must pass (Linux)
 	@$(MAKE) --no-print-directory e2e RACE=-race
-	@$(MAKE) --no-print-directory lint-core e2e-rest adoption test-floor
+	@$(MAKE) --no-print-directory lint CORE=1
+	@$(MAKE) --no-print-directory test/suites adoption test-floor
 
-.PHONY: e2e-rest test/rest $(addprefix test/,$(REST))
-e2e-rest: ROLLOUTS := 1
-e2e-rest: controlplane ## Run the other suites: Argo Rollouts, chart, Prometheus, faults, consumers
+# The suites that make e2e leaves out: Argo Rollouts, chart, Prometheus, faults, consumers.
+.PHONY: test/suites test/rest $(addprefix test/,$(REST))
+test/suites: ROLLOUTS := 1
+test/suites: controlplane
 	@$(RUN) -j3 test/internal/e2e/rollout test/rest $(filter-out %/rollout,$(addprefix test/,$(REST)))
 test/rest:
 	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp -skip '$(PLANE)' ./cmd # the program that exports by OTLP
@@ -142,56 +132,25 @@ $(addprefix test/,$(REST)): test/%:
 adoption: controlplane ## Insert controllerkit into other projects and run their tests: kubebuilder, Flux, apimachinery
 	@cd internal/adoption && $(GOTEST) -count=1 -timeout 30m -v .
 
-.PHONY: e2e-chaos
-e2e-chaos: ## Run all faults under load, and each verb of the role; make test-all runs a short set
-	@cd internal/e2e && go test -race -count=1 -timeout 90m -v ./chaos -full -parallel 4
-
 .PHONY: faults
-faults: controlplane ## Break the network, the servers and the cluster, each on its own; writes internal/docs/faults.md
-	@cd internal/e2e && $(GOTEST) -count=1 -timeout 90m ./chaos -skip 'Soak|Verb' \
-		-table "$(CURDIR)/internal/docs/faults.md"
+faults: controlplane ## Break the network, the servers and the cluster, and kill the controller (RUNS=n); writes internal/docs/evidence.md
+	@mkdir -p bin; cd internal/e2e && $(GOTEST) -count=1 -timeout 180m ./chaos -skip Verb -table "$(CURDIR)/bin/faults.md" \
+		$(if $(RUNS),-runs $(RUNS))
+	@internal/tools/evidence.sh faults bin/faults.md
 
 .PHONY: sieve
-sieve: ## Play all plans of Sieve's three patterns with four controllers in virtual time; writes internal/docs/sieve.md
-	@cd internal/bench && $(GOTEST) -count=1 -timeout 60m ./sieve -every 1 -table "$(CURDIR)/internal/docs/sieve.md"
-
-.PHONY: e2e-soak
-e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are killed
-	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
-
-.PHONY: stability
-stability: ## Repeat make race and make e2e until 20 (N=n) runs of each in a row passed; WHAT=race repeats one of them
-	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)
-
-.PHONY: dashboards
-dashboards: ## Check the dashboard with Grafana's types, and its queries and alerts with the code of Prometheus
-	cd internal/e2e && go test -count=1 ./dashboards ./prometheus
+sieve: ## Play all plans of Sieve's three patterns with four controllers in virtual time; writes internal/docs/evidence.md
+	@mkdir -p bin; cd internal/bench && $(GOTEST) -count=1 -timeout 60m ./sieve -every 1 -table "$(CURDIR)/bin/sieve.md"
+	@internal/tools/evidence.sh sieve bin/sieve.md
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of times (T=200x)
+fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of times (T=200x); commit what it finds as a seed
 	@internal/tools/fuzz.sh $(or $(T),30s)
-
-.PHONY: fuzz-short
-fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, which make test then runs
-	@internal/tools/fuzz.sh 200x
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what the root module and the example controller call (needs vuln.go.dev)
 	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 	@cd examples/agentrun && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
-
-.PHONY: mutate
-mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if the tests notice 85 % or less
-	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
-
-.PHONY: mutate-core
-mutate-core: ## Change each (EVERY=n: nth) decision of status' core; fails if tests miss one unlisted (hours)
-	cd internal/tools && go run ./mutate -dir ../../status -every $(or $(EVERY),1) -survivors mutate/status.txt \
-		-files change.go,commit.go,conditions.go,memory.go -runs '^TestScenes,^TestSearch'
-
-.PHONY: mutate-suites
-mutate-suites: controlplane ## Try the bugs that only an end-to-end suite notices, or of SUITE=e2e/status (an hour)
-	@internal/tools/mutate/suites.sh "$(SUITE)"
 
 ##@ Measure
 .PHONY: bench
@@ -201,17 +160,12 @@ bench: ## Compare every package, or GROUP=status, with its peers; writes interna
 	done; [[ -z $$failed ]] || { echo "failed:$$failed" >&2; exit 1; }
 
 .PHONY: compare
-compare: REDRAW := $(if $(filter-out 0 no false,$(DRAW)),-draw)
+compare: REDRAW := $(if $(call on,$(DRAW)),-draw)
 compare: ## Compare the usual, a careful and our controller under faults (RUNS=n ROUNDS=n); DRAW=1 draws the result
 	@$(if $(REDRAW),:,cd internal/bench/controller && BENCH_RUNS=$(or $(RUNS),300) BENCH_ROUNDS=$(or $(ROUNDS),3) go run .)
 	@cd internal/bench && go run ./cmd/compare -runs=$(or $(RUNS),300) -rounds=$(or $(ROUNDS),3) $(REDRAW)
 
 ##@ Generate
-.PHONY: sbom
-sbom: ## Write bin/sbom.json, which lists the modules of the root module in the form of CycloneDX
-	@mkdir -p bin
-	@go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 mod -json -output bin/sbom.json
-
 .PHONY: api
 api: ## Rewrite the golden file of the exported API after a reviewed change
 	go test ./internal/repotest -run '^TestAPI$$' -update
@@ -233,18 +187,12 @@ tidy: ## Run go mod tidy in every module, and gofmt
 	@git ls-files '*.go' | xargs gofmt -w
 
 ##@ Test other versions
-.PHONY: skew
-skew: test-floor test-client-go test skew-e2e ## Run the tests with other versions of Go, modules and Kubernetes
-
 .PHONY: test-floor
 test-floor: ## Test the root module with the versions in go.mod, the lowest that we support
 	export GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod); \
 		go test -vet=off -skip TestSearch $$(go list ./... | grep -v /internal/repotest) # make test vets it
 
-.PHONY: test-client-go
-test-client-go: ## Test the packages with the client-go versions between the lowest and the newest, or with V=v0.35.10
-	@internal/tools/client-go.sh $(or $(V),v0.35.10 v0.36.6)
-
-.PHONY: skew-e2e
-skew-e2e: ## Run the end-to-end tests on three versions of Kubernetes, or on V=1.34; the first run builds them
-	@internal/tools/skew.sh $(or $(V),1.34 1.35 1.36)
+.PHONY: skew
+skew: test-floor ## Test with versions between: client-go (CLIENT_GO=v0.35.10), and Kubernetes (K8S=1.34), which it builds at first
+	@internal/tools/client-go.sh $(or $(CLIENT_GO),v0.35.10 v0.36.6)
+	@internal/tools/skew.sh $(or $(K8S),1.34 1.35 1.36)

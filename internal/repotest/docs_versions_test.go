@@ -69,7 +69,7 @@ func newestRelease(t *testing.T) string {
 // measurements is in them. Versions, code and links are not numbers of it.
 func TestFigures_AreThoseOfTheCitedPage(t *testing.T) {
 	cited := 0
-	link := regexp.MustCompile(`\]\([^)]*?(internal/docs/scale|internal/bench/RESULTS)\.md[^)]*\)`)
+	link := regexp.MustCompile(`\]\([^)]*?(internal/docs/evidence|internal/bench/RESULTS)\.md[^)]*\)`)
 	other := regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|\\bv\\d[\\d.]*")
 	number := regexp.MustCompile(`\d+(?:[,.]\d+)*`)
 	for name, body := range tracked(t, "examples/*.md") {

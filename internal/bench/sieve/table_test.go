@@ -4,12 +4,9 @@
 package sieve_test
 
 import (
-	_ "embed"
-	"io"
 	"strconv"
 	"strings"
 	"testing"
-	"text/template"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -45,26 +42,21 @@ func (c counts) assertPlayed(t *testing.T) {
 	}
 }
 
-// page is the template of the page.
-//
-//go:embed testdata/sieve.md.tmpl
-var page string
-
-// writePage writes the page with the counts of each contestant.
-func writePage(to io.Writer, stories int, all []counts) error {
-	var lines []string
+// markdown returns the table with the counts of each contestant.
+func markdown(all []counts) string {
+	columns := append([]string{played, right}, wrongs()...)
+	lines := []string{
+		"| controller | pattern | " + strings.Join(columns, " | ") + " |",
+		"|---|---|" + strings.Repeat("--:|", len(columns)),
+	}
 	for i, c := range contestants() {
 		for _, p := range patterns() {
 			cells := []string{c.name, string(p)}
-			for _, column := range append([]string{played, right}, wrongs()...) {
+			for _, column := range columns {
 				cells = append(cells, strconv.Itoa(all[i][p][column]))
 			}
 			lines = append(lines, "| "+strings.Join(cells, " | ")+" |")
 		}
 	}
-	t, err := template.New("").Parse(page)
-	if err != nil {
-		return err
-	}
-	return t.Execute(to, map[string]any{"Stories": stories, "Rows": lines})
+	return strings.Join(lines, "\n") + "\n"
 }

@@ -11,8 +11,8 @@
 // each fault, that no outcome is wrong or lost over many runs, and that each
 // verb of the role is needed.
 //
-// `make test-all` runs a short set. With -full, as in `make e2e-chaos`, the
-// faults have their full length. `make e2e-soak` sets -runs.
+// `make test-all` runs a short set. With -table, as in `make faults`, the faults
+// have their full length.
 //
 // The suite needs Linux.
 package chaos_test
@@ -27,18 +27,15 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// full selects the full set.
-var full = flag.Bool("full", false, "run the full set, which takes minutes")
-
-// count is the number of runs of TestSoak.
-var count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
+// count is the number of runs of TestRunsUnderKills.
+var count = flag.Int("runs", 0, "the number of runs of TestRunsUnderKills; 0 means 400 in the full set, 40 in the short one")
 
 // tableFile is where the faults and their costs are written.
-var tableFile = flag.String("table", "", "run the full set, and write a table of the faults to this Markdown file")
+var tableFile = flag.String("table", "", "run the full set, which takes minutes, and write a table of the faults to this file")
 
 // either returns the value for the full set or for the short one.
 func either[T any](whole, short T) T {
-	if *full || *tableFile != "" {
+	if *tableFile != "" {
 		return whole
 	}
 	return short

@@ -14,7 +14,8 @@ import (
 )
 
 // TestTheServersBreak: connections to the API server stay open without an
-// answer, or it answers and can neither read nor write. TestSoak kills it.
+// answer, or it answers and can neither read nor write. TestRunsUnderKills
+// kills it.
 func TestTheServersBreak(t *testing.T) {
 	for name, fault := range map[string]func(context.Context, *testing.T){
 		"APIServerFrozen": func(ctx context.Context, t *testing.T) {

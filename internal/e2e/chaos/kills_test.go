@@ -21,18 +21,18 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// TestSoak plays many runs while the API server and the controller are killed
+// TestRunsUnderKills plays many runs while the API server and the controller are killed
 // in turn and restarted, each after a part of the runs has ended. It compares
 // each outcome with the true one, and the controller's requests with the number
 // of runs. Suite sieve of internal/bench kills a controller before and after
 // each of its writes, in virtual time.
 //
 //req:shows J3 J4
-func TestSoak(t *testing.T) {
+func TestRunsUnderKills(t *testing.T) {
 	const workers = 50 // of the example
 	n := cmp.Or(*count, either(400, 40))
 	strikes := []int{10, 25, 45, 60, 75} // when so many percent have ended
-	if *count == 0 && !*full {           // clients wait up to a minute after repeated failures of a server
+	if *tableFile == "" {                // clients wait up to a minute after repeated failures of a server
 		strikes = []int{25, 60}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute+time.Duration(n)*300*time.Millisecond)
@@ -40,7 +40,9 @@ func TestSoak(t *testing.T) {
 	defer playing.Wait()
 	defer cancel()
 	w := newWorld(t)
+	w.reason = "API server and controller are killed in turn."
 	w.start(t, w.config)
+	w.before = w.read(t)
 	began := time.Now()
 	playing.Go(func() {
 		// At most so many runs are in flight. The control plane of one machine
