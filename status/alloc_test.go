@@ -14,43 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The gates of allocation. They are not measured under the race detector, which
+// What the comments say of allocations. It is not measured under the race detector, which
 // allocates by itself.
-
-func TestCommit_Allocations(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		after  *Run
-		stored *Run
-
-		limit, untyped float64
-	}{
-		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 140, 420},
-		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 1600, 2000},
-		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 1600, 2000},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			before, ctx := bigRun(), t.Context()
-			w := via(echo[*Run]{tc.stored}.Patch, status.Writer{})
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, before, tc.after, running) })
-			assert.LessOrEqual(t, got, tc.limit, tc.reason)
-			t.Logf("typed: %v allocations", got)
-		})
-		t.Run(name+"/Unstructured", func(t *testing.T) {
-			before, after, ctx := asUnstructured(t, bigRun()), asUnstructured(t, tc.after), t.Context()
-			w := via(echo[*unstructured.Unstructured]{asUnstructured(t, tc.stored)}.Patch, status.Writer{})
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, before, after, running) })
-			assert.LessOrEqual(t, got, tc.untyped, tc.reason)
-			t.Logf("unstructured: %v allocations", got)
-		})
-	}
-}
 
 func TestObserve_AllocatesNothing(t *testing.T) {
 	s := status.Stamp{ObservedGeneration: 3, StartedAt: at(0), FinishedAt: at(0)}
