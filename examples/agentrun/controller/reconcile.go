@@ -8,6 +8,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -51,6 +52,9 @@ const (
 	// releaseDelay is when the Job of a run that has just ended is released.
 	// Until then the cache gets the end.
 	releaseDelay = time.Second
+	// handOver is how long after the last write of another process this one may
+	// begin, and still report again what that one recorded.
+	handOver = time.Minute
 	// heartbeat is the longest time between two status writes of a run that
 	// has not ended. An updatedAt that stops moving means a stuck controller.
 	heartbeat = 10 * time.Minute
@@ -69,6 +73,9 @@ type Reconciler struct {
 	measured *metrics.Controller
 	runs     *metrics.Runs
 	tracer   trace.Tracer // nil: no spans
+
+	first sync.Once
+	since time.Time // the first attempt of this process
 }
 
 // Reconcile makes an attempt at one run, and measures it.
@@ -82,6 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	ctx, measured := r.measured.BeginSpan(ctx, r.tracer, "reconcile AgentRun", named) // +metrics
 	defer measured.End(ctx, &result)                                                  // +metrics
 
+	r.first.Do(func() { r.since = time.Now().Truncate(time.Second) })
 	after, err := r.advance(ctx, req.NamespacedName)
 	result = metrics.Classify(err, after, events.IsTerminal) // +metrics
 	switch {
@@ -105,7 +113,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 //   - Pending, Running: the status follows the Job (enter in phases.go).
 //   - Succeeded, Failed, Cancelled: the end is recorded, then reported
 //     (reportEnd). If the answer to that write is lost, its Event is missing.
-//   - a second later Step gives the Job its final TTL.
+//   - a second later Step gives the Job its final TTL. A process that was killed
+//     before may have lost the Event, so the next one reports that run again.
 //   - after its retention the Sweeper deletes the run (retention.go).
 func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	run := new(v1alpha1.AgentRun)
@@ -122,6 +131,9 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 
 	found, err := r.follow(ctx, run, secret)
 	err = secret.Error(ctx, err)
+	if isAway(err) {
+		return 0, err // nothing is wrong with the run
+	}
 	if reasonOf(err) == events.Conflict {
 		r.events.Failure(before, err) // +events; an Event if it lasts for minutes
 		return 0, err
@@ -143,11 +155,16 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
 	}
 	switch {
+	case isAway(unwritten):
+		return 0, unwritten
 	case unwritten != nil:
 		unwritten = secret.Error(ctx, unwritten)
 		r.events.Failure(before, unwritten) // +events
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
+		if r.mayLackEvent(before, found) {
+			r.events.Failure(before, &failure{before.Status.Reason, before.Status.Message}) // +events
+		}
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
@@ -214,6 +231,16 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 		r.runs.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
 	}
 	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
+}
+
+// mayLackEvent reports whether another process recorded that the run failed, and
+// may have been killed before the Event was written: the Job was not released.
+func (r *Reconciler) mayLackEvent(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
+	if run.Status.Phase != v1alpha1.Failed || found.Job == nil || run.Status.UpdatedAt == nil {
+		return false
+	}
+	pause := r.since.Sub(run.Status.UpdatedAt.Time)
+	return found.Job.Spec.TTLSecondsAfterFinished == nil && pause > 0 && pause < handOver
 }
 
 // request is what package jobgc has to know of the run.

@@ -6,6 +6,10 @@ package controller
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +28,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // begin creates a run whose Job runs, and which is recorded so.
@@ -183,6 +188,63 @@ func TestReconcile_RecordsWhatItCannotDo(t *testing.T) {
 			g.cluster.ReactionChain = g.cluster.ReactionChain[1:]
 			g.must(t, run)
 			assert.NotNil(t, g.job(t, run), "it goes on")
+		})
+	}
+}
+
+// TestReconcile_RecordsNoOutage of the API server: nothing is wrong with the run.
+func TestReconcile_RecordsNoOutage(t *testing.T) {
+	away := &url.Error{Op: "Post", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+	run := newRun("nightly")
+	g := newRig(t, run)
+	g.cluster.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, away })
+	_, err := g.reconcile(t, run)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.Zero(t, g.writes)
+	g.cluster.ReactionChain = g.cluster.ReactionChain[1:]
+
+	run.Spec.Parameters = map[string]string{"prompt": "hello"}
+	require.NoError(t, g.Update(t.Context(), run))
+	g.refuse = away
+	_, err = g.reconcile(t, run)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.Empty(t, g.recorder.Reasons())
+	g.must(t, run)
+	assert.Equal(t, []string{events.InvalidSpec}, g.recorder.Reasons())
+}
+
+// TestReconcile_ReportsAgain the failure that another process recorded, and may
+// have been killed before its Event was written.
+func TestReconcile_ReportsAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		pause  time.Duration
+		want   []string
+	}{
+		"SoonAfter":  {"The Event may be lost.", 20 * time.Second, []string{reasonJobFailed}},
+		"LongAfter":  {"A Job that is kept has no TTL either.", handOver, nil},
+		"SameSecond": {"It may have been this process.", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newRun("nightly")
+				g := begin(t, run)
+				g.change(t, run, ends(batchv1.JobFailed, "exit 1"))
+				g.must(t, run)
+				require.Equal(t, v1alpha1.Failed, run.Status.Phase)
+
+				g.first = sync.Once{} // another process
+				g.recorder.Reset()
+				keep := jobgc.Options{Retention: jobgc.Retention{FailedTTL: time.Hour}}
+				guard, err := jobgc.New(g.cluster.BatchV1().Jobs, nil, keep)
+				require.NoError(t, err)
+				g.jobs = guard
+				time.Sleep(tc.pause)
+				for range 3 {
+					g.must(t, run)
+				}
+				assert.ElementsMatch(t, tc.want, g.recorder.Reasons(), tc.reason)
+			})
 		})
 	}
 }
