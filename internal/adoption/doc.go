@@ -10,6 +10,8 @@
 //   - kubebuilder: a fresh scaffold, its own make targets and its envtest suite
 //   - sample-controller: the example of the Kubernetes project, its unit tests
 //     and its generators
+//   - public: agent-sandbox and external-snapshotter, whose unchanged tests run
+//     before and after
 //   - peers: the tests of Flux's patch helper and of apimachinery's conditions,
 //     with package status in place of their code
 //   - generators: deepcopy-gen, applyconfiguration-gen and controller-gen on a
@@ -21,7 +23,9 @@
 // The inserted lines are in testdata, as one patch for each project with a
 // single line of context. git refuses a patch whose lines are gone, and the
 // project's own tests show whether the rest is right. No file of another
-// project is stored here: the Go command downloads them, and go.sum pins them.
+// project is stored here: the Go command downloads them, and go.sum or
+// testdata/public.sum pins them. README has the number of lines that the
+// patches of public projects add and remove.
 //
 // Run it with make adoption. The first run builds kubebuilder, the generators
 // and the control plane.

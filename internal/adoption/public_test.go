@@ -1,0 +1,97 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adoption_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPublic_PassesItsTestsAsBefore runs the tests of controllers that others
+// maintain, inserts the packages, and runs the same tests again. A patch adds
+// one test and changes none.
+func TestPublic_PassesItsTestsAsBefore(t *testing.T) {
+	check := tool(t, ".", "check", "./consumer/check") // the programs compile for minutes
+	for patch, public := range map[string]struct {
+		folders map[string]string // the modules that are in the project's repository
+		suite   []string          // the packages whose tests need no cluster
+		adds    string
+	}{
+		"agent-sandbox": {
+			map[string]string{".": "sigs.k8s.io/agent-sandbox"},
+			[]string{"./controllers", "./extensions/controllers"},
+			"TestAdopted",
+		},
+		"external-snapshotter": {
+			map[string]string{
+				".":      "github.com/kubernetes-csi/external-snapshotter/v8",
+				"client": "github.com/kubernetes-csi/external-snapshotter/client/v8",
+			},
+			[]string{"./pkg/common-controller", "./pkg/sidecar-controller"},
+			"TestRunWritesWhatItsWorkersRecorded",
+		},
+	} {
+		t.Run(patch, func(t *testing.T) {
+			p := newProject(t, patch)
+			for folder, module := range public.folders {
+				p.take(p.download(module), folder)
+			}
+			before := p.passed(public.suite)
+			require.Greater(t, len(before), 20, "the project's tests ran")
+
+			requires := p.lines("go.mod")
+			sums := p.lines("go.sum")
+			p.insert(patch + ".patch")
+			p.adopt()
+			assert.Equal(t, []string{"\t" + modulePath + " v0.0.0"}, more(requires, p.lines("go.mod")), "README names the cost: no module more, and none is raised")
+			assert.Len(t, more(sums, p.lines("go.sum")), 2, "README names the cost: a module of controllerkit's own tests")
+			p.run(check, "./cmd/...")
+			assert.ElementsMatch(t, append(before, public.adds), p.passed(public.suite))
+			t.Logf("%d tests pass before and after", len(before))
+		})
+	}
+}
+
+// passed runs the tests of the packages, and lists those that passed. If one
+// fails, the test ends.
+func (p project) passed(packages []string) []string {
+	p.t.Helper()
+	test := []string{"test", "-v", "-count=1", "-vet=off"}
+	return leaves(p.run("go", append(test, packages...)...), "PASS")
+}
+
+// lines are the lines of a go.mod or go.sum that name a version of a module.
+func (p project) lines(file string) []string {
+	p.t.Helper()
+	body, err := os.ReadFile(filepath.Join(p.dir, file))
+	require.NoError(p.t, err)
+	return regexp.MustCompile(`(?m)^\t?\w\S*\.\S* v\S+`).FindAllString(string(body), -1)
+}
+
+// more lists the lines that are not in before.
+func more(before, after []string) []string {
+	return slices.DeleteFunc(after, func(line string) bool { return slices.Contains(before, line) })
+}
+
+// download returns the folder of a module in the module cache, in the version
+// and with the sum of testdata/public.sum.
+func (p project) download(module string) string {
+	p.t.Helper()
+	sums, err := os.ReadFile("testdata/public.sum")
+	require.NoError(p.t, err)
+	pin := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(module) + ` (\S+) (\S+)$`).FindSubmatch(sums)
+	require.NotNil(p.t, pin, "testdata/public.sum has no line for %s; add its version and sum", module)
+	var got struct{ Dir, Sum string }
+	answer := p.run("go", "mod", "download", "-json", module+"@"+string(pin[1]))
+	require.NoError(p.t, json.Unmarshal([]byte(answer), &got))
+	require.Equal(p.t, string(pin[2]), got.Sum, "the sum of %s %s", module, pin[1])
+	return got.Dir
+}
