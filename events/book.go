@@ -206,13 +206,13 @@ func (e *engine) count(obj *object, o *occurrence, now time.Time) {
 		s = e.open(obj, o)
 	}
 	if s == nil {
-		e.lose(LostSeriesFull, 1, manySeries)
-		e.settle(obj, now)
+		e.lose(LostSeriesFull, 1, tooManySeries)
+		e.schedule(obj, now)
 		return
 	}
 	s.add(o, now, e.firstPause())
 	e.stats.Pending++
-	e.settle(obj, now)
+	e.schedule(obj, now)
 }
 
 // isRoutine reports whether a retry is expected to resolve a conflict.

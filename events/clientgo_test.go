@@ -29,7 +29,7 @@ func TestClientGoScenarios(t *testing.T) {
 		refuse   func(w request, since time.Duration) error
 		do       func(rec *events.Recorder)
 		creates  int
-		told     map[string]int32 // by object, all counts together
+		reported map[string]int32 // by object, all counts together
 		last     string           // the note of the last Event
 	}{
 		"ASingleEvent": {
@@ -115,8 +115,8 @@ func TestClientGoScenarios(t *testing.T) {
 				tc.do(rec)
 				time.Sleep(30 * time.Minute)
 				assert.Len(t, s.all(), tc.creates, "client-go: %s", tc.clientGo)
-				if tc.told != nil {
-					assert.Equal(t, tc.told, countsByObject(s), "client-go: %s", tc.clientGo)
+				if tc.reported != nil {
+					assert.Equal(t, tc.reported, countsByObject(s), "client-go: %s", tc.clientGo)
 				}
 				if tc.last != "" {
 					assert.Equal(t, tc.last, s.all()[len(s.all())-1].Note)

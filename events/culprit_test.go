@@ -122,15 +122,15 @@ func TestUnsureWrite_IsCountedUp(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.NoError(t, rec.Flush(t.Context()))
-		told := map[string]int32{}
+		reported := map[string]int32{}
 		for _, ev := range s.all() {
-			told[ev.Regarding.Name]++
+			reported[ev.Regarding.Name]++
 			if ev.Series != nil {
-				told[ev.Regarding.Name] += ev.Series.Count - 1
+				reported[ev.Regarding.Name] += ev.Series.Count - 1
 			}
 		}
 		for _, o := range named("run", 20) {
-			assert.Equal(t, int32(6), told[o.Name], o.Name)
+			assert.Equal(t, int32(6), reported[o.Name], o.Name)
 		}
 		require.NoError(t, stop())
 		assertAccounts(t, rec)

@@ -32,7 +32,7 @@ type engine struct {
 	server      health
 	busy        int           // requests under way
 	answered    chan struct{} // closed at the next answer
-	trials      int           // requests in namespaces that fail
+	probes      int           // requests in namespaces that fail
 	held        []*namespace  // which wait for one of them to end
 	coreUntil   time.Time     // events.k8s.io is not served
 	lastNumber  int64         // in the name of an Event
@@ -46,7 +46,7 @@ type engine struct {
 	stats     Stats // Lost is in losses
 	losses    losses
 	lost      int64  // of all causes
-	told      counts // what OnResult knows
+	reported  counts // what OnResult knows
 	isMute    atomic.Bool
 	unstarted unstarted
 	trouble   string    // a request that failed, until it is logged
@@ -87,9 +87,9 @@ func (e *engine) locked(f func()) {
 	emitted := is.written - was.written
 	dropped := is.lost - was.lost
 	pending := is.pending - was.pending
-	e.tell(ResultEmitted, emitted)
-	e.tell(ResultDropped, dropped)
-	e.tell(ResultAggregated, is.recorded-was.recorded-emitted-dropped-pending)
+	e.callOnResult(ResultEmitted, emitted)
+	e.callOnResult(ResultDropped, dropped)
+	e.callOnResult(ResultAggregated, is.recorded-was.recorded-emitted-dropped-pending)
 }
 
 // underLock calls f under mu. It returns the counts that OnResult knows, the
@@ -98,9 +98,9 @@ func (e *engine) underLock(f func()) (was, is counts, isLate bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
-	was = e.told
+	was = e.reported
 	is = counts{e.stats.Recorded, e.stats.Written, e.stats.Pending, e.lost}
-	e.told = is
+	e.reported = is
 	if e.flushing > 0 || is.lost != was.lost || e.trouble != "" {
 		e.changed.Broadcast()
 	}
@@ -110,8 +110,8 @@ func (e *engine) underLock(f func()) (was, is counts, isLate bool) {
 	return was, is, isLate
 }
 
-// tell calls OnResult. Its first panic is logged.
-func (e *engine) tell(result string, n int64) {
+// callOnResult calls OnResult. Its first panic is logged.
+func (e *engine) callOnResult(result string, n int64) {
 	if n <= 0 {
 		return
 	}

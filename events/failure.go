@@ -35,7 +35,7 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 	if r.off() {
 		return
 	}
-	r.outcome(obj, judge(err), err)
+	r.outcome(obj, verdictOf(err), err)
 }
 
 // FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes, which
@@ -45,7 +45,7 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	if r.off() {
 		return
 	}
-	v := judge(err)
+	v := verdictOf(err)
 	v.reason = reason
 	v.routine = false
 	r.outcome(obj, v, err)
@@ -58,9 +58,9 @@ type verdict struct {
 	routine  bool // a conflict, which a retry resolves
 }
 
-// judge reads err. The methods of err are the caller's code: if one panics, all
+// verdictOf reads err. The methods of err are the caller's code: if one panics, all
 // that is known is that the reconcile failed.
-func judge(err error) (v verdict) {
+func verdictOf(err error) (v verdict) {
 	v.reason = InternalError
 	var panicked error
 	defer catch(err, &panicked)

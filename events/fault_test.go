@@ -179,9 +179,9 @@ func TestRefusal_IsToldInTheWordsOfTheServer(t *testing.T) {
 	bare := rejected()
 	bare.ErrStatus.Details.Causes = nil
 	for name, tc := range map[string]struct {
-		reason string
-		err    error
-		told   string
+		reason   string
+		err      error
+		reported string
 	}{
 		"Fields":        {"An Invalid may quote the note.", rejected(), "note: FieldValueTooLong"},
 		"WithoutCauses": {"There is nothing else to tell.", bare, "is invalid"},
@@ -197,7 +197,7 @@ func TestRefusal_IsToldInTheWordsOfTheServer(t *testing.T) {
 				rec.Failure(object("a"), errAway)
 				time.Sleep(time.Minute)
 				require.NoError(t, stop())
-				assert.Contains(t, log.String(), tc.told, tc.reason)
+				assert.Contains(t, log.String(), tc.reported, tc.reason)
 			})
 		})
 	}

@@ -93,7 +93,7 @@ func (e *engine) hold(n *namespace) {
 // unhold lets the next namespace that has an object have its share, if there is
 // one.
 func (e *engine) unhold() {
-	isReleased := e.trials >= workers/2
+	isReleased := e.probes >= workers/2
 	for !isReleased && len(e.held) > 0 {
 		n := e.held[0]
 		e.held = e.held[1:]
@@ -147,7 +147,7 @@ func (e *engine) unwake(n *namespace) {
 	o := n.waker
 	n.waker = nil
 	if o != nil {
-		e.settle(o, time.Now())
+		e.schedule(o, time.Now())
 	}
 }
 
@@ -158,6 +158,6 @@ func (e *engine) dropWaiting(o *object, why string, now time.Time) {
 	e.dropAll(o, LostNamespaceGone, why)
 	for other := n.unpark(); other != nil; other = n.unpark() {
 		e.dropAll(other, LostNamespaceGone, why)
-		e.settle(other, now)
+		e.schedule(other, now)
 	}
 }

@@ -5,11 +5,11 @@ package events
 
 import "k8s.io/client-go/util/workqueue"
 
-// The lines of a queue, the last first. restLine and failingLine each have a
+// The lines of a queue, the last first. updateLine and failingLine each have a
 // tenth of the turns.
 const (
 	failingLine = iota // objects of a namespace that fails
-	restLine
+	updateLine
 	firstLine // objects with a first Event
 	nextLine  // objects whose Event one API group refused, for the other one
 	numLines
@@ -71,12 +71,12 @@ func (q *queue) Len() int { return q.n }
 func (q *queue) Pop() *object {
 	q.n--
 	q.turns++
-	order := []int{nextLine, firstLine, restLine, failingLine}
+	order := []int{nextLine, firstLine, updateLine, failingLine}
 	switch q.turns % 10 {
 	case 0:
-		order = []int{restLine, nextLine, firstLine, failingLine}
+		order = []int{updateLine, nextLine, firstLine, failingLine}
 	case 5:
-		order = []int{failingLine, nextLine, firstLine, restLine}
+		order = []int{failingLine, nextLine, firstLine, updateLine}
 	}
 	for _, i := range order {
 		o := q.lines[i].pop()

@@ -22,7 +22,7 @@ func TestQueue_HasEachTenthTurnForTheRest(t *testing.T) {
 		q.Push(inLine("first", firstLine))
 	}
 	for range 3 {
-		q.Push(inLine("rest", restLine))
+		q.Push(inLine("rest", updateLine))
 	}
 	q.Push(inLine("next", nextLine))
 	var at []int
@@ -41,8 +41,8 @@ func TestQueue_HasEachTenthTurnForTheRest(t *testing.T) {
 // TestQueue_MovesATouchedObjectUp, once.
 func TestQueue_MovesATouchedObjectUp(t *testing.T) {
 	q := &queue{}
-	a := inLine("a", restLine)
-	b := inLine("b", restLine)
+	a := inLine("a", updateLine)
+	b := inLine("b", updateLine)
 	q.Push(a)
 	q.Push(b)
 	q.Touch(a)
@@ -76,7 +76,7 @@ func TestHeldNamespaces_WithoutAnObjectHoldUpNoOther(t *testing.T) {
 func TestQueue_HasEachTenthTurnForWhatFails(t *testing.T) {
 	q := &queue{}
 	for range 15 {
-		q.Push(inLine("rest", restLine))
+		q.Push(inLine("rest", updateLine))
 		q.Push(inLine("failing", failingLine))
 	}
 	var at []int

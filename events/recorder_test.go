@@ -98,13 +98,13 @@ func TestVolume_TenThousandFailuresOfOneObject(t *testing.T) {
 				time.Sleep(tc.every)
 			}
 			require.NoError(t, stop())
-			told := int32(0)
+			reported := int32(0)
 			for _, ev := range s.all() {
-				told += countOf(ev)
+				reported += countOf(ev)
 			}
 			assert.LessOrEqual(t, len(s.asked()), tc.most, "%s: %s", name, tc.reason)
 			if name != "Fast" { // which ends while the cap still forbids a second write
-				assert.Equal(t, int32(10_000), told, "%s: every repeat is counted", name)
+				assert.Equal(t, int32(10_000), reported, "%s: every repeat is counted", name)
 			}
 			assertCap(t, s, 1)
 		}

@@ -38,11 +38,11 @@ func (r *Recorder) identify(obj runtime.Object) (k key, err error) {
 // held.
 func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err error) {
 	defer catch(obj, &err)
-	if given, ok := obj.(*corev1.ObjectReference); ok {
-		if given.Kind == "" {
+	if reference, ok := obj.(*corev1.ObjectReference); ok {
+		if reference.Kind == "" {
 			return ref, errors.New("the ObjectReference names no kind")
 		}
-		ref = *given
+		ref = *reference
 		ref.ResourceVersion = ""
 		ref.FieldPath = ""
 		return ref, nil

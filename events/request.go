@@ -40,7 +40,7 @@ type write struct {
 	takesToken bool // for a new Event
 	isChange   bool
 	isUnsure   bool // an earlier attempt of this Event had no answer
-	isTrial    bool // in a namespace that fails
+	isProbe    bool // in a namespace that fails
 	core       bool // by core/v1
 
 	number      int64 // in the name of the Event

@@ -198,7 +198,7 @@ func (e *engine) flush(ctx context.Context, log logr.Logger, done func() bool) {
 func (e *engine) plan() {
 	now := time.Now()
 	for _, o := range e.objects {
-		e.settle(o, now)
+		e.schedule(o, now)
 	}
 	for _, n := range e.namespaces {
 		e.release(n, now)

@@ -122,8 +122,8 @@ func latest(first time.Time, others ...time.Time) time.Time {
 	return first
 }
 
-// settle plans the next write about an object, and files it.
-func (e *engine) settle(o *object, now time.Time) {
+// schedule plans the next write about an object, and files it.
+func (e *engine) schedule(o *object, now time.Time) {
 	if o.writing != nil || o.isGone {
 		return
 	}
@@ -154,7 +154,7 @@ func (o *object) lineOf() int32 {
 	case o.waitsForFirst():
 		return firstLine
 	}
-	return restLine
+	return updateLine
 }
 
 // waitsForFirst reports whether a first Event of o waits.

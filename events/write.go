@@ -100,7 +100,7 @@ func (e *engine) enter(o *object) *write {
 		e.release(n, now)
 		return nil
 	case s == nil, at.After(now):
-		e.settle(o, now)
+		e.schedule(o, now)
 		e.release(n, now)
 		return nil
 	case now.Before(n.until) && n.waker == nil:
@@ -109,7 +109,7 @@ func (e *engine) enter(o *object) *write {
 	case now.Before(n.until), n.busy >= n.share():
 		n.park(o)
 		return nil
-	case n.isFailing() && e.trials >= workers/2:
+	case n.isFailing() && e.probes >= workers/2:
 		n.park(o)
 		e.hold(n)
 		return nil
@@ -127,10 +127,10 @@ func (e *engine) leave(w *write) {
 	e.busy--
 	close(e.answered)
 	e.answered = make(chan struct{})
-	e.settle(o, now)
+	e.schedule(o, now)
 	e.release(n, now)
-	if w.isTrial {
-		e.trials--
+	if w.isProbe {
+		e.probes--
 	}
 	e.unhold()
 }
@@ -152,7 +152,7 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 		isFree:      o.isFree(s),
 		takesToken:  o.takesToken(s),
 		isChange:    s.isChange,
-		isTrial:     n.isFailing(),
+		isProbe:     n.isFailing(),
 		core:        e.usesCore(o, now),
 		number:      s.stored.number,
 		count:       s.stored.count + s.n,
@@ -166,8 +166,8 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	s.isChange = false
 	o.writing = w
 	e.unfile(o)
-	if w.isTrial {
-		e.trials++
+	if w.isProbe {
+		e.probes++
 	}
 	if !w.isNew {
 		return w

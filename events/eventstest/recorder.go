@@ -351,9 +351,9 @@ func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference) {
 	if isnil.Is(obj) {
 		return ref
 	}
-	if given, ok := obj.(*corev1.ObjectReference); ok {
-		if given.Kind != "" {
-			ref = *given
+	if reference, ok := obj.(*corev1.ObjectReference); ok {
+		if reference.Kind != "" {
+			ref = *reference
 		}
 		return ref
 	}

@@ -26,7 +26,7 @@ func (x *index) add(text string) {
 	h := headOf(text)
 	x.heads[h] = append(x.heads[h], text)
 	slices.SortFunc(x.heads[h], func(a, b string) int { return len(b) - len(a) })
-	x.mark(h)
+	x.addHead(h)
 }
 
 // isFull reports whether the index has text, or enough texts with its head.
@@ -51,7 +51,7 @@ func (x *index) remove(text string) {
 		x.gone = 0
 		clear(x.filter[:])
 		for h := range x.heads {
-			x.mark(h)
+			x.addHead(h)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (x *index) find(s string) []span {
 	var found []span
 	for i := 0; i+headLength <= len(s); i++ {
 		h := headOf(s[i:])
-		if !x.marked(h) {
+		if !x.hasHead(h) {
 			continue
 		}
 		n := x.longest(h, s[i:])
@@ -117,12 +117,12 @@ func headOf(s string) uint64 {
 
 func bitOf(head uint64) uint64 { return head * 0x9e3779b97f4a7c15 >> 48 }
 
-func (x *index) mark(head uint64) {
+func (x *index) addHead(head uint64) {
 	bit := bitOf(head)
 	x.filter[bit/64] |= 1 << (bit % 64)
 }
 
-func (x *index) marked(head uint64) bool {
+func (x *index) hasHead(head uint64) bool {
 	bit := bitOf(head)
 	return x.filter[bit/64]&(1<<(bit%64)) != 0
 }

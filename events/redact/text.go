@@ -12,15 +12,15 @@ import (
 // Text replaces every credential that a rule finds in s by [Mask]. If no rule
 // finds one, it returns s itself. A redacted text does not change if it is
 // redacted again. The time is linear in len(s).
-func Text(s string) string { return settle(s, compiled().mask) }
+func Text(s string) string { return untilStable(s, compiled().mask) }
 
 // mostPasses is how often a text is masked. A mask may show that the text next
 // to it belongs to a credential. No known text needs more than three passes.
 const mostPasses = 8
 
-// settle calls mask until s no longer changes. A text that changes each time is
+// untilStable calls mask until s no longer changes. A text that changes each time is
 // hidden as a whole.
-func settle(s string, mask func(string) string) string {
+func untilStable(s string, mask func(string) string) string {
 	for range mostPasses {
 		masked := mask(s)
 		if masked == s {

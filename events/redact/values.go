@@ -190,7 +190,7 @@ func (v *SecretValues) Redact(s string) string {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return settle(s, func(s string) string { return compiled().mask(v.forms.mask(s)) })
+	return untilStable(s, func(s string) string { return compiled().mask(v.forms.mask(s)) })
 }
 
 // formsOf returns the forms of value in a text that is decoded and folded.

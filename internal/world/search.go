@@ -64,7 +64,7 @@ func (r *run[F]) search() error {
 	for len(todo) > 0 {
 		at := todo[0]
 		todo = todo[1:]
-		wrong := r.judge(at.state)
+		wrong := r.brokenRule(at.state)
 		r.next(at.state, func(step string, after *state[F]) {
 			if r.isNew(after) {
 				todo = append(todo, &node[F]{after, at, step})
@@ -98,8 +98,8 @@ func (r *run[F]) isNew(s *state[F]) bool {
 	return true
 }
 
-// judge returns which rule a state breaks; empty for none.
-func (r *run[F]) judge(s *state[F]) string {
+// brokenRule returns which rule a state breaks; empty for none.
+func (r *run[F]) brokenRule(s *state[F]) string {
 	wrong := r.Check(&s.store, s.facts)
 	if wrong != "" {
 		return wrong

@@ -47,7 +47,7 @@ func Migration(
 	if to.Namespace == "" {
 		to.Namespace = live.Namespace
 	}
-	carryMarks(&live.ObjectMeta, &to.ObjectMeta)
+	carryHelmRelease(&live.ObjectMeta, &to.ObjectMeta)
 	p := &planner{Options: o, old: ofDeployment(&live), new: ofRollout(to)}
 
 	path := field.NewPath("live")

@@ -88,7 +88,7 @@ func deployment(from *rollout.Rollout, to *appsv1.Deployment) *appsv1.Deployment
 	if to.Namespace == "" {
 		to.Namespace = from.Namespace
 	}
-	carryMarks(&from.ObjectMeta, &to.ObjectMeta)
+	carryHelmRelease(&from.ObjectMeta, &to.ObjectMeta)
 	return to
 }
 

@@ -166,7 +166,7 @@ func (p *planner) steps(live *unstructured.Unstructured, manifest runtime.Object
 		return err
 	}
 	p.sum = cksum(printed)
-	body, hash, err := marked(manifest, p.sum)
+	body, hash, err := withPlanHash(manifest, p.sum)
 	if err != nil {
 		return err
 	}
@@ -219,9 +219,9 @@ func (p *planner) unchanged() Op {
 	}}
 }
 
-// marked is the manifest to apply, in YAML, with the annotation that a plan
+// withPlanHash is the manifest to apply, in YAML, with the annotation that a plan
 // knows it by: a checksum of the manifest and of the live pod template.
-func marked(manifest runtime.Object, template string) (body, hash string, err error) {
+func withPlanHash(manifest runtime.Object, template string) (body, hash string, err error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(manifest)
 	if err != nil {
 		return "", "", err

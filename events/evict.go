@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	noRoom     = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
-	manySeries = "an object has more than 64 reasons, actions or related objects, " +
+	tooManyObjects = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+	tooManySeries  = "an object has more than 64 reasons, actions or related objects, " +
 		"or all objects more than 4 each in the mean"
 )
 
@@ -25,8 +25,8 @@ func (e *engine) admit(o *occurrence) *object {
 	}
 	n := e.namespaces[name]
 	isFailing := n != nil && n.isFailing()
-	if len(e.objects) >= e.o.MaxObjects && !e.makeRoom(nil, isFailing) {
-		e.lose(LostQueueFull, 1, noRoom)
+	if len(e.objects) >= e.o.MaxObjects && !e.evictOne(nil, isFailing) {
+		e.lose(LostQueueFull, 1, tooManyObjects)
 		return nil
 	}
 	n = e.namespaces[name] // its last object may have made room
@@ -47,10 +47,10 @@ func (e *engine) admit(o *occurrence) *object {
 	return obj
 }
 
-// makeRoom removes a random object about which no first Event waits. If there
+// evictOne removes a random object about which no first Event waits. If there
 // is none, it removes one of a namespace that fails, but not for another of
 // such a namespace. It never removes except.
-func (e *engine) makeRoom(except *object, forFailing bool) bool {
+func (e *engine) evictOne(except *object, forFailing bool) bool {
 	if len(e.idle) > 0 {
 		e.evict(e.idle[rand.IntN(len(e.idle))]) //nolint:gosec // no secret
 		return true
@@ -75,7 +75,7 @@ func (e *engine) makeRoom(except *object, forFailing bool) bool {
 // evict removes an object.
 func (e *engine) evict(o *object) {
 	for _, s := range o.series {
-		e.drop(s, LostQueueFull, noRoom)
+		e.drop(s, LostQueueFull, tooManyObjects)
 	}
 	e.stats.Evicted++
 	e.seriesCount -= len(o.series)
@@ -102,7 +102,7 @@ func (e *engine) drop(s *series, cause, detail string) {
 // room.
 func (e *engine) open(obj *object, o *occurrence) *series {
 	for len(obj.series) >= maxSeries || e.seriesCount >= seriesPerObject*e.o.MaxObjects {
-		if !e.makeSeriesRoom(obj) {
+		if !e.dropOneSeries(obj) {
 			return nil
 		}
 	}
@@ -116,9 +116,9 @@ func (e *engine) open(obj *object, o *occurrence) *series {
 	return s
 }
 
-// makeSeriesRoom removes a random series of obj that has an Event. If there is
+// dropOneSeries removes a random series of obj that has an Event. If there is
 // none and obj may have more, another object makes room.
-func (e *engine) makeSeriesRoom(obj *object) bool {
+func (e *engine) dropOneSeries(obj *object) bool {
 	n := len(obj.series)
 	first := rand.IntN(n + 1) //nolint:gosec // no secret
 	for i := range n {
@@ -128,7 +128,7 @@ func (e *engine) makeSeriesRoom(obj *object) bool {
 		if isWriting || s.isFirst() && s.n > 0 {
 			continue
 		}
-		e.drop(s, LostSeriesFull, manySeries)
+		e.drop(s, LostSeriesFull, tooManySeries)
 		obj.series = slices.Delete(obj.series, at, at+1)
 		e.seriesCount--
 		return true
@@ -137,7 +137,7 @@ func (e *engine) makeSeriesRoom(obj *object) bool {
 		return false
 	}
 	e.unfile(obj)
-	return e.makeRoom(obj, obj.namespace.isFailing())
+	return e.evictOne(obj, obj.namespace.isFailing())
 }
 
 // file keeps an object among the idle ones, which may make room, while no first

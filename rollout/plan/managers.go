@@ -58,11 +58,12 @@ func ownsSelector(e *metav1.ManagedFieldsEntry) bool {
 	return fields.Spec["f:selector"] != nil
 }
 
-// carryMarks gives an object that the plan creates Helm's marks of the live
-// one, unless its manifest has others. Helm refuses to upgrade an object
-// without them, and its rendered manifest has none. No other tool needs its
-// marks, and some delete a marked object that is not in their source yet.
-func carryMarks(live, to *metav1.ObjectMeta) {
+// carryHelmRelease copies the annotations and the label by which Helm knows an
+// object from the live one, unless the manifest has others. Helm refuses to
+// upgrade an object without them, and its rendered manifest has none. No other
+// tool needs those that it sets, and some delete an object that has them and is
+// not in their source yet.
+func carryHelmRelease(live, to *metav1.ObjectMeta) {
 	const (
 		name      = "meta.helm.sh/release-name"
 		namespace = "meta.helm.sh/release-namespace"
@@ -78,9 +79,9 @@ func carryMarks(live, to *metav1.ObjectMeta) {
 
 // carry returns to with the key of live, if it does not have it.
 func carry(live, to map[string]string, key string) map[string]string {
-	value, marked := live[key]
+	value, isSet := live[key]
 	_, has := to[key]
-	if !marked || has {
+	if !isSet || has {
 		return to
 	}
 	if to == nil {
