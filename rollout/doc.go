@@ -18,7 +18,7 @@
 // template do not change, so Services, budgets and dashboards keep working.
 //
 // A typed client reads Rollouts after [AddToScheme]. [PhaseOf] says which phase
-// one is in, and the patches promote, abort, retry and restart it:
+// one is in, and the patches promote, abort and retry it:
 //
 //	var r rollout.Rollout
 //	err := client.Get(ctx, key, &r)
@@ -38,7 +38,7 @@
 // # RBAC
 //
 // To read, get, list and watch on rollouts. To promote, abort and retry, patch
-// on rollouts/status. To restart, patch on rollouts. Available needs no right
+// on rollouts/status. Available needs no right
 // beyond discovery.
 //
 // # When not to use it

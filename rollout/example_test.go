@@ -176,12 +176,6 @@ func ExampleRetryPatch() {
 	// Output: {"metadata":{"resourceVersion":"77"},"status":{"abort":false}}
 }
 
-func ExampleRestartPatch() {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	fmt.Println(string(rollout.RestartPatch(atAPause(), now))) // as types.MergePatchType
-	// Output: {"metadata":{"resourceVersion":"77"},"spec":{"restartAt":"2026-01-02T03:04:05Z"}}
-}
-
 func ExampleRolloutList_DeepCopy() {
 	list := &rollout.RolloutList{Items: []rollout.Rollout{*atAPause()}}
 

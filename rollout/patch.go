@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"encoding/json"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -30,7 +29,7 @@ func PromotePatch(r *Rollout, full bool) []byte {
 		return nil
 	}
 	if full {
-		return r.pinned("status", map[string]any{"promoteFull": true})
+		return r.pinned(map[string]any{"promoteFull": true})
 	}
 	s := &r.Status
 	steps := int32(0)
@@ -49,15 +48,15 @@ func PromotePatch(r *Rollout, full bool) []byte {
 	case s.ControllerPause && analysis == "Inconclusive":
 		// Clearing the pause alone would leave the controller stuck if the next
 		// step is a pause too.
-		return r.pinned("status", map[string]any{
+		return r.pinned(map[string]any{
 			"pauseConditions": nil, "controllerPause": false, "currentStepIndex": next,
 		})
 	case len(s.PauseConditions) > 0:
-		return r.pinned("status", map[string]any{"pauseConditions": nil})
+		return r.pinned(map[string]any{"pauseConditions": nil})
 	case steps == 0:
 		return nil
 	}
-	return r.pinned("status", map[string]any{"pauseConditions": nil, "currentStepIndex": next})
+	return r.pinned(map[string]any{"pauseConditions": nil, "currentStepIndex": next})
 }
 
 // AbortPatch is the merge patch for the status subresource that goes back to
@@ -68,7 +67,7 @@ func AbortPatch(r *Rollout) []byte {
 	if !r.twoVersions() || r.Status.Abort {
 		return nil
 	}
-	return r.pinned("status", map[string]any{"abort": true})
+	return r.pinned(map[string]any{"abort": true})
 }
 
 // RetryPatch is the merge patch for the status subresource that begins an
@@ -78,17 +77,7 @@ func RetryPatch(r *Rollout) []byte {
 	if r == nil || !r.Status.Abort {
 		return nil
 	}
-	return r.pinned("status", map[string]any{"abort": false})
-}
-
-// RestartPatch is the merge patch for the Rollout itself that has the
-// controller replace each pod that is older than at, without steps. It changes
-// the spec, so the generation changes. Nil means that r is nil.
-func RestartPatch(r *Rollout, at time.Time) []byte {
-	if r == nil {
-		return nil
-	}
-	return r.pinned("spec", map[string]any{"restartAt": at.UTC().Format(time.RFC3339)})
+	return r.pinned(map[string]any{"abort": false})
 }
 
 // twoVersions reports whether an update is in progress.
@@ -96,8 +85,8 @@ func (r *Rollout) twoVersions() bool {
 	return r != nil && r.Status.StableRS != "" && r.Status.CurrentPodHash != r.Status.StableRS
 }
 
-func (r *Rollout) pinned(part string, fields map[string]any) []byte {
-	patch := map[string]any{part: fields}
+func (r *Rollout) pinned(status map[string]any) []byte {
+	patch := map[string]any{"status": status}
 	if r.ResourceVersion != "" {
 		patch["metadata"] = map[string]any{"resourceVersion": r.ResourceVersion}
 	}

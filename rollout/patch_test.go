@@ -5,7 +5,6 @@ package rollout_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,8 +86,4 @@ func TestPatches(t *testing.T) {
 	assert.JSONEq(t, pinned+`"status":{"abort":false}}`, string(rollout.RetryPatch(aborted)))
 	assert.Nil(t, rollout.RetryPatch(canary), "it was not aborted")
 	assert.Nil(t, rollout.RetryPatch(nil))
-
-	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
-	assert.JSONEq(t, pinned+`"spec":{"restartAt":"2026-01-02T02:04:05Z"}}`, string(rollout.RestartPatch(stable, at)))
-	assert.Nil(t, rollout.RestartPatch(nil, at))
 }

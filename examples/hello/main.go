@@ -136,10 +136,11 @@ func helloRollout(_ context.Context, out io.Writer) error {
 		return errs.ToAggregate()
 	}
 	pods, stable := canary.Counts(20)
-	_, err = rollout.Render(deployment, true, rollout.Options{Steps: []rollout.Step{rollout.PauseManual()}})
+	steps := []rollout.Step{rollout.PauseFor(time.Minute), rollout.SetWeight(50), rollout.PauseManual()}
+	_, err = rollout.Render(deployment, true, rollout.Options{Steps: steps})
 	fmt.Fprintf(out, "rollout   off and on       "+
 		"the same Deployment: %t; a %s that pauses at %d new and %d old pods\n",
 		off == deployment, canary.Kind, pods, stable)
-	fmt.Fprintf(out, "rollout   a pause alone    %v\n", err)
+	fmt.Fprintf(out, "rollout   a pause first    %v\n", err)
 	return nil
 }

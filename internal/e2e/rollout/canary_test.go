@@ -6,7 +6,6 @@ package rollout_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,32 +55,6 @@ func TestCanary_PausesAndIsPromoted(t *testing.T) {
 	s.runs(map[string]int{"web:2": 5})
 	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion does not change the spec")
 	s.capacity("promoted", c, 6)
-
-	// A restart replaces the pods, and goes through no steps.
-	before := s.podNames()
-	patch := rollout.RestartPatch(s.get("web"), time.Now())
-	_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
-	require.NoError(t, err)
-	s.eventually("all pods are new", func(c *assert.CollectT) {
-		for _, name := range s.podNames() {
-			require.NotContains(c, before, name)
-		}
-	})
-	s.reaches("web", rollout.Healthy)
-}
-
-// podNames are those of the pods that are not on their way out.
-func (s *stage) podNames() []string {
-	s.Helper()
-	pods, err := s.kube.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
-	require.NoError(s, err)
-	var names []string
-	for i := range pods.Items {
-		if pods.Items[i].DeletionTimestamp == nil {
-			names = append(names, pods.Items[i].Name)
-		}
-	}
-	return names
 }
 
 // promote sends the patch.
