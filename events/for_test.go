@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,19 +52,4 @@ func TestFor_RefusesABadName(t *testing.T) {
 	other, err := none.For(controller)
 	require.NoError(t, err)
 	other.Failure(object("a"), errAway)
-}
-
-// TestOptions_LoggerGetsALineForEachWrite, redacted.
-func TestOptions_LoggerGetsALineForEachWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		var log []string
-		logger := funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{})
-		rec, _ := start(t, s, events.Options{Logger: logger})
-		rec.Eventf(object("a"), nil, "Warning", "Failed", "Run", "password=%s", "hunter2hunter2")
-		synctest.Wait()
-		require.Len(t, log, 1)
-		assert.Contains(t, log[0], "Failed")
-		assert.NotContains(t, log[0], "hunter2")
-	})
 }

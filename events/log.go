@@ -112,23 +112,6 @@ func (e *engine) logRoute(log logr.Logger, w *write, got reply) {
 	}
 }
 
-// logWrite logs an Event that was written to Options.Logger.
-func (e *engine) logWrite(w *write, got reply) {
-	if e.o.Logger.GetSink() == nil || got != written {
-		return
-	}
-	ref := w.object.ref
-	note := ""
-	if w.isNew {
-		note = w.text
-	}
-	safely(func() {
-		e.o.Logger.Info("Event occurred", "object", klog.KRef(ref.Namespace, ref.Name), "kind", ref.Kind,
-			"apiVersion", ref.APIVersion, "type", w.series.eventtype, "reason", w.series.reason,
-			"action", w.series.action, "controller", w.series.controller, "note", note, "count", w.count)
-	})
-}
-
 // Workers may start so late after the first event.
 const startTime = time.Minute
 

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -69,10 +67,6 @@ type Options struct {
 	// reconcile reads from Secrets as well, set the Redact method of a
 	// redact.SecretValues.
 	Redact func(string) string
-	// Logger, if set, gets one line for each Event that is created or updated,
-	// as StartLogging of client-go's broadcasters writes them. Its note is
-	// redacted. The zero Logger logs none.
-	Logger logr.Logger
 	// Namespace holds the Events of cluster-scoped objects: "default" or
 	// "kube-system"; the API server accepts no other. Zero means "default".
 	Namespace string

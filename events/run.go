@@ -16,9 +16,6 @@ import (
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
-// ErrStarted is returned by a second RunWith: a Recorder runs once.
-var ErrStarted = errors.New("events: the Recorder was started before")
-
 // Why an event was not written before RunWith ended.
 const (
 	tooSlow  = "not written before RunWith ended: raise Options.DrainTimeout or Options.WritesPerMinute"
@@ -33,9 +30,9 @@ const abrupt = time.Second
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
 // until run has returned, and then the pending ones. This includes the events
 // of reconciles that finish while the manager stops. It returns the error of
-// run alone: lost events are in the log and in [Stats]. A second RunWith
-// returns [ErrStarted] and does not call run. On a nil or disabled Recorder,
-// RunWith only calls run.
+// run alone: lost events are in the log and in [Stats]. A second RunWith is an
+// error and does not call run. On a nil or disabled Recorder, RunWith only
+// calls run.
 //
 // run must return only when its workers have ended, as the Start of a manager
 // and the Run of a controller do. Then the manager may release the lease when
@@ -66,7 +63,7 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 		r.isStarted = true
 	})
 	if !isFirst {
-		return ErrStarted
+		return errors.New("events: runWith: the Recorder was started before; make one Recorder and run it once")
 	}
 	log := r.logger(ctx)
 	r.logScheme(log)

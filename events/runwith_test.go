@@ -211,7 +211,7 @@ func TestRunWith_OfAStartedRecorderCallsNothing(t *testing.T) {
 			called = true
 			return nil
 		})
-		require.ErrorIs(t, err, events.ErrStarted)
+		require.ErrorContains(t, err, "the Recorder was started before")
 		assert.False(t, called)
 	})
 }

@@ -52,7 +52,6 @@ func (e *engine) turn(ctx context.Context, log logr.Logger, q objectQueue, gate 
 		e.done(w, got, why)
 		e.leave(w)
 	})
-	e.logWrite(w, got)
 	e.logRoute(log, w, got)
 	return false
 }

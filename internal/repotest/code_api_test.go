@@ -46,15 +46,11 @@ func TestAPI(t *testing.T) {
 }
 
 // TestTimeAndLogsComeFromTheCaller: a time is an argument and the context has
-// the logger, so no option is a clock or a logger. The log of all Events, which
-// client-go's StartLogging writes, is not the log of a call.
+// the logger, so no option is a clock or a logger.
 func TestTimeAndLogsComeFromTheCaller(t *testing.T) {
 	handed := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
 	for _, p := range public(t) {
 		for _, decl := range exported(t, p) {
-			if p.name() == "events" {
-				decl = strings.Replace(decl, " Logger logr.Logger ", " ", 1)
-			}
 			assert.False(t, handed.MatchString(decl),
 				"%s: no option is a clock or a logger; take the time as an argument and the logger from the context: %s", p.name(), decl)
 		}
