@@ -29,7 +29,7 @@ func TestSweeper_TriesEachRun(t *testing.T) {
 		{"None.", "", 3, ""},
 		{"Who was not due is forgotten.", "cde", 1, "c"},
 	} {
-		s.opts.MaxPerSweep = tc.limit
+		s.most = tc.limit
 		var due []overdue
 		for _, uid := range tc.due {
 			due = append(due, overdue{run: run{object: &metav1.ObjectMeta{UID: types.UID(uid)}}})

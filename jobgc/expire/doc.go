@@ -6,9 +6,9 @@
 // A run is the object that owns a Job, of any kind. It expires when Options.TTL
 // has passed since it finished. The run's own ttlSecondsAfterFinished replaces
 // Options.TTL. Here 0 or less keeps the run; on a Job, 0 means immediate
-// deletion. The annotation Options.Retain keeps it with 1, true, yes, y, on,
-// keep or forever. A [Sweeper] deletes the expired runs. It reads the
-// informer's store and makes no request while there is nothing to delete:
+// deletion. [RetainAnnotation] keeps it. A [Sweeper] deletes the expired runs.
+// It reads the informer's store and makes no request while there is nothing to
+// delete:
 //
 //	server := new(expire.ServerTime)
 //	config.Wrap(server.Wrap) // before the clients are made
@@ -30,9 +30,8 @@
 // that of the API server, so that a clock that is ahead deletes no history.
 // Every deletion carries the run's uid and resourceVersion as preconditions. A
 // run that was edited, retained or recreated since it was read therefore stays,
-// and the next sweep decides again. One sweep makes at most Options.MaxPerSweep
-// deletions, the most overdue first. A run that cannot be deleted does not
-// block the others. The garbage collector deletes what a run owns, in the
+// and the next sweep decides again. One sweep makes at most 100 deletions, the
+// most overdue first. A run that cannot be deleted does not block the others. The garbage collector deletes what a run owns, in the
 // background.
 //
 // # RBAC

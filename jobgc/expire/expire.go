@@ -30,22 +30,18 @@ type Options struct {
 	// minute: a 30 that was meant as days is 30 seconds.
 	TTL time.Duration
 
-	// Retain is the annotation that keeps a run for good. Zero means
-	// DefaultRetain.
-	Retain string
-
 	// Interval is how long Start waits between two sweeps. Zero means a minute.
 	Interval time.Duration
-
-	// MaxPerSweep is how many deletions one sweep makes at most. Zero
-	// means 100.
-	MaxPerSweep int
 
 	_ struct{}
 }
 
-// DefaultRetain is the Options.Retain that zero means.
-const DefaultRetain = "agents.proompteng.ai/retain"
+// RetainAnnotation keeps a run for good with 1, true, yes, y, on, keep or
+// forever.
+const RetainAnnotation = "agents.proompteng.ai/retain"
+
+// mostDeletions is how many one sweep makes.
+const mostDeletions = 100
 
 // leastTTL is the shortest Options.TTL that is accepted.
 const leastTTL = time.Minute
@@ -61,6 +57,7 @@ type Sweeper struct {
 	read   func(obj any) (run, bool) // false: obj is no run
 	server *ServerTime
 	opts   Options
+	most   int // deletions of a sweep
 
 	sweeps int               // how many have tried a run
 	tried  map[types.UID]int // the sweep that tried a run last
@@ -104,16 +101,10 @@ func New[R metav1.Object, C Runs](
 		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute",
 			opts.Interval)
 	}
-	if opts.MaxPerSweep < 0 {
-		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 100",
-			opts.MaxPerSweep)
-	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	opts.Retain = cmp.Or(opts.Retain, DefaultRetain)
 	opts.Interval = cmp.Or(opts.Interval, time.Minute)
-	opts.MaxPerSweep = cmp.Or(opts.MaxPerSweep, 100)
 	read := func(obj any) (run, bool) {
 		object, ok := obj.(R)
 		if !ok {
@@ -123,7 +114,9 @@ func New[R metav1.Object, C Runs](
 		return run{object, at, own}, true
 	}
 	clientOf := func(namespace string) Runs { return client(namespace) }
-	return &Sweeper{client: clientOf, list: list, read: read, server: server, opts: opts}, nil
+	return &Sweeper{
+		client: clientOf, list: list, read: read, server: server, opts: opts, most: mostDeletions,
+	}, nil
 }
 
 func (s *Sweeper) made() bool { return s != nil && s.client != nil }

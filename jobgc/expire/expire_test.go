@@ -114,6 +114,14 @@ func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper {
 	return s
 }
 
+// newCapped returns a Sweeper that makes at most so many deletions in a sweep.
+func newCapped(t *testing.T, c *cluster, most int) *expire.Sweeper {
+	t.Helper()
+	s := newSweeper(t, c, expire.Options{})
+	expire.SetMost(s, most)
+	return s
+}
+
 func TestSweep(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -183,7 +191,7 @@ func TestSweepIsNotFooled(t *testing.T) {
 //req:shows J1
 func TestSweepIsCapped(t *testing.T) {
 	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", 5*time.Hour, func(r *run) { r.ttl = ptr.To[int32](4*3600 + 1) }), ran("c", 4*time.Hour))
-	s := newSweeper(t, c, expire.Options{MaxPerSweep: 3})
+	s := newCapped(t, c, 3)
 	deleted, err := s.Sweep(t.Context(), start)
 	require.NoError(t, err)
 	assert.Equal(t, 3, deleted)
@@ -208,7 +216,7 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 		}
 		return refused
 	}
-	s := newSweeper(t, c, expire.Options{MaxPerSweep: 7})
+	s := newCapped(t, c, 7)
 	deleted, err := s.Sweep(t.Context(), start)
 	require.ErrorIs(t, err, refused)
 	require.ErrorContains(t, err, "jobgc/expire: ns/stuck-6: ")
@@ -239,7 +247,7 @@ func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 				}
 				return answer
 			}
-			s := newSweeper(t, c, expire.Options{MaxPerSweep: 3})
+			s := newCapped(t, c, 3)
 			for range 3 {
 				_, _ = s.Sweep(t.Context(), start)
 			}
@@ -353,14 +361,13 @@ func TestStartLogs(t *testing.T) {
 }
 
 func TestNew_ReportsAllBadInput(t *testing.T) {
-	_, err := expire.New[*run, *cluster](nil, nil, nil, nil, expire.Options{TTL: 30 * time.Second, Interval: -1, MaxPerSweep: -1})
+	_, err := expire.New[*run, *cluster](nil, nil, nil, nil, expire.Options{TTL: 30 * time.Second, Interval: -1})
 	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
 jobgc/expire: new: list is nil; want the List of a store
 jobgc/expire: new: finished is nil; want a function that returns when a run finished
 jobgc/expire: new: server is nil; want a ServerTime whose Wrap the rest.Config of the client has
 jobgc/expire: new: Options.TTL: 30s is not accepted; want 0 to keep, or at least 1m0s
-jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
-jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
+jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute`)
 }
 
 func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {

@@ -30,14 +30,14 @@ func (r run) expiresIn(opts Options, now time.Time) (in time.Duration, ever bool
 		return 0, false
 	}
 	ends := !r.finished.IsZero() && r.object.GetDeletionTimestamp() == nil
-	if !ends || isRetained(r.object, opts.Retain) {
+	if !ends || isRetained(r.object) {
 		return 0, false
 	}
 	return lives + min(r.finished.Sub(now), math.MaxInt64-lives), true // Sub saturates, and so must the sum
 }
 
-func isRetained(object metav1.Object, annotation string) bool {
-	switch strings.ToLower(strings.TrimSpace(object.GetAnnotations()[annotation])) {
+func isRetained(object metav1.Object) bool {
+	switch strings.ToLower(strings.TrimSpace(object.GetAnnotations()[RetainAnnotation])) {
 	case "1", "true", "yes", "y", "on", "keep", "forever":
 		return true
 	}

@@ -4,7 +4,6 @@
 package expire
 
 import (
-	"cmp"
 	"math"
 	"math/big"
 	"testing"
@@ -31,22 +30,21 @@ func TestExpired(t *testing.T) {
 		want     bool
 		in       time.Duration
 	}{
-		"Young":         {"The retention is not over yet.", hour, plain, ago(59 * time.Minute), nil, false, time.Minute},
-		"Due":           {"The run expires exactly when the retention is over.", hour, plain, ago(time.Hour), nil, true, 0},
-		"Old":           {"The retention was over long ago.", hour, plain, ago(1000 * time.Hour), nil, true, 0},
-		"KeepAll":       {"A RunTTL of 0 keeps the run.", Options{}, plain, ago(1000 * time.Hour), nil, false, 0},
-		"OwnShorter":    {"The run's own value counts first.", hour, plain, ago(time.Minute), ptr.To[int32](60), true, 0},
-		"OwnLonger":     {"The run's own value counts first.", hour, plain, ago(2 * time.Hour), ptr.To[int32](3 * 3600), false, time.Hour},
-		"OwnKeeps":      {"The run's own 0 keeps the run.", hour, plain, ago(1000 * time.Hour), ptr.To[int32](0), false, 0},
-		"OwnAlone":      {"The run's own value counts even if RunTTL keeps runs.", Options{}, plain, ago(time.Minute), ptr.To[int32](60), true, 0},
-		"OwnNegative":   {"A negative value of the run keeps the run.", hour, plain, ago(1000 * time.Hour), ptr.To[int32](-1), false, 0},
-		"Negative":      {"A negative RunTTL keeps the run.", Options{TTL: -time.Hour}, plain, ago(1000 * time.Hour), nil, false, 0},
-		"NotFinished":   {"A run that has not finished never expires.", hour, plain, time.Time{}, nil, false, 0},
-		"ClockSkew":     {"A finish in the future makes the wait longer.", hour, plain, ago(-time.Minute), nil, false, 61 * time.Minute},
-		"FarFuture":     {"The sum must not overflow.", Options{TTL: math.MaxInt64}, plain, ago(-time.Minute), nil, false, math.MaxInt64},
-		"LimitsOfTime":  {"The sum must not overflow.", hour, plain, time.Unix(math.MinInt64/4, 0), nil, true, 0},
-		"BeingDeleted":  {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
-		"OtherRetained": {"A custom annotation replaces the default one.", Options{TTL: time.Hour, Retain: "x.com/keep"}, retains("yes"), ago(time.Hour), nil, true, 0},
+		"Young":        {"The retention is not over yet.", hour, plain, ago(59 * time.Minute), nil, false, time.Minute},
+		"Due":          {"The run expires exactly when the retention is over.", hour, plain, ago(time.Hour), nil, true, 0},
+		"Old":          {"The retention was over long ago.", hour, plain, ago(1000 * time.Hour), nil, true, 0},
+		"KeepAll":      {"A RunTTL of 0 keeps the run.", Options{}, plain, ago(1000 * time.Hour), nil, false, 0},
+		"OwnShorter":   {"The run's own value counts first.", hour, plain, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnLonger":    {"The run's own value counts first.", hour, plain, ago(2 * time.Hour), ptr.To[int32](3 * 3600), false, time.Hour},
+		"OwnKeeps":     {"The run's own 0 keeps the run.", hour, plain, ago(1000 * time.Hour), ptr.To[int32](0), false, 0},
+		"OwnAlone":     {"The run's own value counts even if RunTTL keeps runs.", Options{}, plain, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnNegative":  {"A negative value of the run keeps the run.", hour, plain, ago(1000 * time.Hour), ptr.To[int32](-1), false, 0},
+		"Negative":     {"A negative RunTTL keeps the run.", Options{TTL: -time.Hour}, plain, ago(1000 * time.Hour), nil, false, 0},
+		"NotFinished":  {"A run that has not finished never expires.", hour, plain, time.Time{}, nil, false, 0},
+		"ClockSkew":    {"A finish in the future makes the wait longer.", hour, plain, ago(-time.Minute), nil, false, 61 * time.Minute},
+		"FarFuture":    {"The sum must not overflow.", Options{TTL: math.MaxInt64}, plain, ago(-time.Minute), nil, false, math.MaxInt64},
+		"LimitsOfTime": {"The sum must not overflow.", hour, plain, time.Unix(math.MinInt64/4, 0), nil, true, 0},
+		"BeingDeleted": {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
 	}
 	for _, v := range []string{"1", "true", "TRUE", "yes", "y", "on", "keep", "Forever", " yes "} {
 		cases["Retained:"+v] = struct {
@@ -72,7 +70,6 @@ func TestExpired(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.keep.Retain = cmp.Or(tc.keep.Retain, DefaultRetain)
 			in, ever := run{tc.run, tc.finished, tc.own}.expiresIn(tc.keep, now)
 			assert.Equal(t, tc.want, ever && in <= 0, tc.reason)
 			if !tc.want {

@@ -72,7 +72,7 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 // maxErrors is how many failures the error of a sweep has in full.
 const maxErrors = 5
 
-// choose returns at most Options.MaxPerSweep of the overdue runs: first those
+// choose returns at most s.most of the overdue runs: first those
 // that no sweep has tried, then those that a sweep tried the longest ago.
 // Otherwise runs that cannot be deleted would block the others forever. Equal
 // runs keep their order.
@@ -85,12 +85,12 @@ func (s *Sweeper) choose(due []overdue) []overdue {
 	for i, r := range due {
 		uid := r.object.GetUID()
 		tried[uid] = s.tried[uid]
-		if i < s.opts.MaxPerSweep {
+		if i < s.most {
 			tried[uid] = s.sweeps
 		}
 	}
 	s.tried = tried
-	return due[:min(len(due), s.opts.MaxPerSweep)]
+	return due[:min(len(due), s.most)]
 }
 
 // overdue is a run that has expired.

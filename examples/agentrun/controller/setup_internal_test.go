@@ -116,7 +116,7 @@ func TestTrim_HoldsLittleOfALargeRun(t *testing.T) {
 //
 //req:shows J1
 func TestExpire_KeepsARetainedRun(t *testing.T) {
-	for keeps, annotations := range map[bool]map[string]string{true: {expire.DefaultRetain: "true"}, false: {"note": "x"}} {
+	for keeps, annotations := range map[bool]map[string]string{true: {expire.RetainAnnotation: "true"}, false: {"note": "x"}} {
 		run := newRun("nightly")
 		run.Annotations = annotations
 		run.Status.Phase = v1alpha1.Failed
