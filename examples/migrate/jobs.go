@@ -9,8 +9,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -43,6 +45,22 @@ func jobsBefore(ctx context.Context, clients kubernetes.Interface, run *Run) (ph
 		}
 	}
 	return "Running", nil
+}
+
+// newGuard is called once, where main makes the controller and before it starts
+// the factory.
+func newGuard(clients kubernetes.Interface, factory informers.SharedInformerFactory) (*jobgc.Guard, error) {
+	jobs := factory.Batch().V1().Jobs()
+	return jobgc.New(clients.BatchV1().Jobs, jobgc.CachedIn(jobs.Lister()), jobgc.Options{})
+}
+
+// newGuardOf is newGuard for a program on controller-runtime.
+func newGuardOf(mgr ctrl.Manager) (*jobgc.Guard, error) {
+	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	return jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobgc.Options{})
 }
 
 func jobsAfter(

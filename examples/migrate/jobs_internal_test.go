@@ -17,7 +17,11 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/jobgctest"
@@ -55,7 +59,7 @@ func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, tc.phase, before, tc.reason)
 
-			after, err := jobsAfter(t.Context(), newGuard(t, clients), newServer(run), run)
+			after, err := jobsAfter(t.Context(), startGuard(t, clients), newServer(run), run)
 			require.NoError(t, err)
 			assert.Equal(t, tc.phase, after, tc.reason)
 			require.NotNil(t, run.Status.Job)
@@ -67,8 +71,8 @@ func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
 	}
 }
 
-// newGuard returns a Guard with an informer that has the Jobs of clients.
-func newGuard(t *testing.T, clients kubernetes.Interface) *jobgc.Guard {
+// startGuard returns a Guard with an informer that has the Jobs of clients.
+func startGuard(t *testing.T, clients kubernetes.Interface) *jobgc.Guard {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	factory := informers.NewSharedInformerFactory(clients, 0)
@@ -76,13 +80,23 @@ func newGuard(t *testing.T, clients kubernetes.Interface) *jobgc.Guard {
 		stop()
 		factory.Shutdown()
 	})
-	jobs := factory.Batch().V1().Jobs()
-	informer := jobs.Informer()
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedIn(jobs.Lister()), jobgc.Options{})
+	guard, err := newGuard(clients, factory)
 	require.NoError(t, err)
 	factory.Start(ctx.Done())
-	require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
+	synced := factory.Batch().V1().Jobs().Informer().HasSynced
+	require.True(t, cache.WaitForCacheSync(ctx.Done(), synced))
 	return guard
+}
+
+// TestJobs_OfAManager: nothing is asked before the manager starts.
+func TestJobs_OfAManager(t *testing.T) {
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	require.NoError(t, err)
+	guard, err := newGuardOf(mgr)
+	require.NoError(t, err)
+	require.NotNil(t, guard)
 }
 
 // TestJobs_OfEndedRunsCostNothing: Step makes no request for them after the
@@ -96,7 +110,7 @@ func TestJobs_OfEndedRunsCostNothing(t *testing.T) {
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	clients := fake.NewClientset(job)
 	live := newServer(run)
-	guard := newGuard(t, clients)
+	guard := startGuard(t, clients)
 	clients.ClearActions()
 	for range 2 {
 		phase, err := jobsAfter(t.Context(), guard, live, run)

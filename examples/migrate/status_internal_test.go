@@ -6,10 +6,14 @@ package migrate
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -181,6 +185,96 @@ func TestAnObjectThatIsCreatedAgainMeanwhile(t *testing.T) {
 			assert.Equal(t, want.err == nil, got.Status.ObservedGeneration == 1, want.reason)
 		})
 	}
+}
+
+// TestAStatusThatAnotherClientChangesMeanwhile: what is weaker after the
+// migration.
+func TestAStatusThatAnotherClientChangesMeanwhile(t *testing.T) {
+	paused := func(run *Run) { run.Status.Phase = "Paused" }
+	unready := func(run *Run) {
+		unknown := metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown, Reason: "Moved"}
+		meta.SetStatusCondition(&run.Status.Conditions, unknown)
+	}
+	foreign := func(run *Run) {
+		synced := metav1.Condition{Type: "Synced", Status: metav1.ConditionTrue, Reason: "Synced"}
+		meta.SetStatusCondition(&run.Status.Conditions, synced)
+	}
+	for _, tc := range []struct {
+		reason, way  string
+		other        func(run *Run)
+		err          error
+		phase, ready string
+	}{
+		{"the last one writes", "setStatus before", paused, nil, "Succeeded", ""},
+		{"nothing is written", "setStatus after", paused, status.ErrFieldConflict, "Paused", ""},
+		{"another field is kept", "flux before", paused, nil, "Paused", "True"},
+		{"another field is a conflict as well", "flux after", paused, status.ErrFieldConflict, "Paused", ""},
+		{"an owned condition is overwritten", "flux before", unready, nil, "", "True"},
+		{"an owned condition is a conflict", "flux after", unready, status.ErrFieldConflict, "", "Unknown"},
+		{"another's condition is carried over", "flux after", foreign, nil, "", "True"},
+	} {
+		t.Run(tc.way+", "+tc.reason, func(t *testing.T) {
+			s := newServer(newRun())
+			run := s.stored(t)
+			s.meanwhile = func(c client.Client) {
+				live := s.stored(t)
+				tc.other(live)
+				require.NoError(t, c.Status().Update(t.Context(), live))
+			}
+			require.ErrorIs(t, s.ways()[tc.way](t.Context(), s, run, nil), tc.err)
+			got := s.stored(t).Status
+			assert.Equal(t, tc.phase, got.Phase)
+			ready := ""
+			if c := meta.FindStatusCondition(got.Conditions, "Ready"); c != nil {
+				ready = string(c.Status)
+			}
+			assert.Equal(t, tc.ready, ready)
+		})
+	}
+}
+
+// TestASecondCommit_BeginsWithWhatTheFirstOneLeft.
+func TestASecondCommit_BeginsWithWhatTheFirstOneLeft(t *testing.T) {
+	s := newServer(newRun())
+	run := s.stored(t)
+	read := run.DeepCopy()
+	require.NoError(t, setStatusAfter(t.Context(), s.ofStatus, run, "Running"))
+	require.ErrorIs(t, setStatusAfter(t.Context(), s.ofStatus, read, "Succeeded"), status.ErrStaleRead)
+	require.NoError(t, setStatusAfter(t.Context(), s.ofStatus, run, "Succeeded")) // copies run
+	assert.Equal(t, "Succeeded", s.stored(t).Status.Phase)
+}
+
+// pointed is a Run whose status is a pointer.
+type pointed struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Status *RunStatus `json:"status,omitempty"`
+}
+
+func (p *pointed) DeepCopyObject() runtime.Object {
+	out := &pointed{TypeMeta: p.TypeMeta, ObjectMeta: *p.ObjectMeta.DeepCopy()}
+	if p.Status != nil {
+		out.Status = &(&Run{Status: *p.Status}).DeepCopy().Status
+	}
+	return out
+}
+
+// TestAPointerStatus: before may have none, and after needs one.
+func TestAPointerStatus(t *testing.T) {
+	before := &pointed{ObjectMeta: newRun().ObjectMeta}
+	before.ResourceVersion = "1"
+	after, ok := before.DeepCopyObject().(*pointed)
+	require.True(t, ok)
+	_, err := status.FieldNames{}.Patch(before, after, status.Facts{}, time.Now())
+	require.ErrorContains(t, err, "is nil; set it to a struct")
+	if after.Status == nil {
+		after.Status = new(RunStatus)
+	}
+	after.Status.Phase = "Running"
+	patch, err := status.FieldNames{}.Patch(before, after, status.Facts{Progress: status.Running}, time.Now())
+	require.NoError(t, err)
+	assert.Contains(t, string(patch), `"phase":"Running"`)
 }
 
 // TestSetStatus_LeavesTheCachesObjectAlone: what a lister returns is shared.
