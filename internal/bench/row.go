@@ -44,6 +44,7 @@ type Figure struct {
 	Measure, Unit       string
 	Subject             string // a peer, or "ours"
 	Median, Least, Most float64
+	Total               float64 // of all rounds
 }
 
 // figures returns a figure of each subject for each unit.
@@ -53,6 +54,7 @@ func (m Measure) figures(all []numbers) (out []Figure) {
 			out = append(out, Figure{
 				Measure: m.Name + n.What, Unit: n.Unit, Subject: cmp.Or(s.Name, "ours"),
 				Median: median(n.of[i]), Least: slices.Min(n.of[i]), Most: slices.Max(n.of[i]),
+				Total: sum(n.of[i]),
 			})
 		}
 	}
@@ -184,6 +186,13 @@ func number(v float64) string {
 
 // median returns the median of the values, which must not be empty. Of an even
 // number of values it is the mean of the two in the middle.
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
 func median(values []float64) float64 {
 	s := slices.Sorted(slices.Values(values))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2

@@ -52,7 +52,7 @@ func TestCountedMeasuresAreMediansToo(t *testing.T) {
 	all, err := m.run(8)
 	require.NoError(t, err)
 	assert.Equal(t, []Figure{
-		{Measure: "end: all", Unit: "lost", Subject: "ours", Median: 5, Least: 1, Most: 9},
-		{Measure: "end: ", Unit: "s", Subject: "ours", Median: 4, Least: 4, Most: 4},
+		{Measure: "end: all", Unit: "lost", Subject: "ours", Median: 5, Least: 1, Most: 9, Total: 15},
+		{Measure: "end: ", Unit: "s", Subject: "ours", Median: 4, Least: 4, Most: 4, Total: 12},
 	}, m.figures(all))
 }

@@ -6,7 +6,9 @@ package main
 import (
 	"context"
 
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
 // number is one number of what a round returns.
@@ -16,15 +18,15 @@ type number[T any] struct {
 	limit      string
 }
 
-// measure measures the controllers, one after the other.
+// measure measures the controllers, one after the other. The library is first.
 func measure[T any](
-	s *stand, name string, rounds int, numbers []number[T], round func(kind) (T, error),
+	kinds []kind, name string, rounds int, numbers []number[T], round func(kind) (T, error),
 ) bench.Measure {
 	m := bench.Measure{Name: name + ": ", Rounds: rounds}
 	for _, n := range numbers {
 		m.Counts = append(m.Counts, bench.Count{Unit: n.unit, What: n.what, Limit: n.limit})
 	}
-	for i, k := range s.kinds {
+	for i, k := range kinds {
 		subject := bench.Subject{Name: k.name, Count: func() (all []float64, err error) {
 			one, err := round(k)
 			if err != nil {
@@ -47,6 +49,12 @@ func measure[T any](
 // underLoad returns the measures of a load.
 func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure {
 	const none = "= 0"
+	failed := 0.0
+	for i := range l.runs {
+		if play.Truth(l.story(i)) == v1alpha1.Failed {
+			failed++
+		}
+	}
 	told := none
 	if l.fault == theController || l.fault == theLeader {
 		told = "" // Events that were queued in a killed process are lost
@@ -56,6 +64,7 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 		{"outcomes missing", "runs", func(a *account) float64 { return float64(a.missing) }, none},
 		{"results lost", "runs", func(a *account) float64 { return float64(a.wrong + a.missing) }, ""},
 		{"run more than once", "runs", func(a *account) float64 { return float64(a.doubled) }, none},
+		{"failed", "runs", func(*account) float64 { return failed }, ""},
 		{"failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, told},
 		{"events written", "events", func(a *account) float64 { return float64(a.events) }, ""},
 		{"until all had finished", "s", func(a *account) float64 { return a.finished.Seconds() }, ""},
@@ -77,7 +86,7 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 	}
 	requests("requests a run", "all", l.runs)
 	requests("writes a run", "writes", l.runs)
-	return measure(s, l.String(), rounds, all, func(k kind) (*account, error) {
+	return measure(s.kindsOf(l), l.String(), rounds, all, func(k kind) (*account, error) {
 		return s.account(ctx, k, l)
 	})
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
+	"github.com/proompteng/controllerkit/internal/demo/baseline"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
@@ -27,7 +28,16 @@ type stand struct {
 	dir    string
 	plane  *controlplane.ControlPlane
 	kinds  []kind // the library first
+	cached kind   // the careful controller that trusts its cache
 	worlds int
+}
+
+// kindsOf returns the controllers of a load.
+func (s *stand) kindsOf(l load) []kind {
+	if !l.all {
+		return s.kinds
+	}
+	return append(slices.Clone(s.kinds), s.cached)
 }
 
 const auditPolicy = `
@@ -62,9 +72,13 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.kinds = []kind{
-		{"", []string{example}}, {careful, []string{peer, "--careful"}}, {usual, []string{peer}},
+	byHand := func(name string, k baseline.Kind) kind {
+		return kind{name, []string{peer, "--kind=" + string(k)}}
 	}
+	s.kinds = []kind{
+		{"", []string{example}}, byHand(careful, baseline.Careful), byHand(usual, baseline.Usual),
+	}
+	s.cached = byHand(cached, baseline.CarefulByCache)
 	// Otherwise the first load would meet an API server that has never served
 	// these kinds.
 	for _, k := range s.kinds {

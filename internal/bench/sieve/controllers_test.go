@@ -35,9 +35,10 @@ type contestant struct {
 
 func contestants() []contestant {
 	return []contestant{
-		{"controllerkit", ours, true},
-		{"controller-runtime, careful", peer(true), false},
-		{"controller-runtime", peer(false), false},
+		{"this example", ours, true},
+		{"careful", peer(baseline.Careful), false},
+		{"careful without the live read", peer(baseline.CarefulByCache), false},
+		{"usual", peer(baseline.Usual), false},
 	}
 }
 
@@ -64,9 +65,9 @@ func ours(ctx context.Context, config *rest.Config) error {
 	return recorder.RunWith(ctx, mgr.Start)
 }
 
-func peer(careful bool) func(context.Context, *rest.Config) error {
+func peer(kind baseline.Kind) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		mgr, err := baseline.New(config, options(), namespace, careful)
+		mgr, err := baseline.New(config, options(), namespace, kind)
 		if err != nil {
 			return err
 		}

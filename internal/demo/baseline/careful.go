@@ -21,15 +21,23 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
+// errOldCache ends an attempt whose copy of the run is not the stored one.
+var errOldCache = errors.New("the cache does not show the run's last change yet")
+
 // careful runs AgentRuns as Jobs and loses no result. A Job gets its TTL after
 // its result is recorded. A status write fails if the run has changed since it
-// was read. A Job counts as missing only after a 404 of the API server. It
-// reports a change once, after it is recorded.
+// was read. A Job counts as missing only after a 404 of the API server. Before
+// it creates a Job, it reads the run live. It reports a change once, after it
+// is recorded.
+//
+// A line that ends in +more is for what the examples onejob and first do not
+// have. make compare counts the others.
 type careful struct {
 	client.Client
 
 	live   client.Reader // the API server, not the cache
 	events events.EventRecorder
+	trusts bool // its cache, when it creates a Job +more
 }
 
 // Reconcile makes one step with a run.
@@ -53,9 +61,9 @@ func (r *careful) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		}
 	}
 	if err := r.release(ctx, run, job); err != nil {
-		return ctrl.Result{}, err
-	}
-	return expire(ctx, r.Client, run)
+		return ctrl.Result{}, err // +more
+	} // +more
+	return expire(ctx, r.Client, run) // +more
 }
 
 // job returns the Job of a run, or nil. A cache may be behind the run that
@@ -87,33 +95,35 @@ func (r *careful) advance(
 		return set(run, taken(job)), nil
 	case ended(job) != nil:
 		return set(run, follow(job)), nil
-	case run.Spec.Cancel:
-		end := withoutJob(run)
-		end.ref = waits(job).ref
-		return set(run, end), nil
-	case run.Spec.Suspend != *job.Spec.Suspend:
-		patch := client.MergeFrom(job.DeepCopy())
-		job.Spec.Suspend = new(run.Spec.Suspend)
-		return false, r.Patch(ctx, job, patch)
+	case run.Spec.Cancel: // +more
+		return set(run, cancelled(job)), nil // +more
+	case run.Spec.Suspend != *job.Spec.Suspend: // +more
+		return false, r.suspend(ctx, job, run.Spec.Suspend) // +more
 	}
 	return set(run, follow(job)), nil
 }
 
 // begin creates the Job of a run that has recorded none.
 func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bool, err error) {
-	if end := withoutJob(run); end != nil {
-		return set(run, end), nil
-	}
-	missing, err := withoutSecret(ctx, r.Client, run)
-	if err != nil {
-		return false, err
-	}
-	if missing != nil {
-		return set(run, missing), errors.New(missing.message) // with backoff
-	}
+	wrong, err := r.refuse(ctx, run) // +more
+	if wrong != nil || err != nil {  // +more
+		return wrong != nil && set(run, wrong), err // +more
+	} // +more
 	job, err := newJob(run, r.Scheme()) // without a TTL
 	if err != nil {
 		return false, err
+	}
+	// A cache from before the Job shows the run without one, and the Job may be
+	// gone by now.
+	stored := new(v1alpha1.AgentRun)
+	if !r.trusts { // +more
+		err = r.live.Get(ctx, client.ObjectKeyFromObject(run), stored)
+		if err == nil && stored.ResourceVersion != run.ResourceVersion {
+			err = errOldCache // with backoff
+		}
+	} // +more
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
 	}
 	switch err := r.Create(ctx, job); {
 	case apierrors.IsInvalid(err):
@@ -151,13 +161,37 @@ func (r *careful) release(ctx context.Context, run *v1alpha1.AgentRun, job *batc
 	switch {
 	case job == nil || job.DeletionTimestamp != nil || !metav1.IsControlledBy(job, run):
 		return nil
-	case ended(job) == nil:
-		background := client.PropagationPolicy(metav1.DeletePropagationBackground)
-		return client.IgnoreNotFound(r.Delete(ctx, job, background, client.Preconditions{UID: &job.UID}))
+	case ended(job) == nil: // +more
+		return r.stop(ctx, job) // +more
 	case job.Spec.TTLSecondsAfterFinished != nil:
 		return nil
 	}
 	patch := client.MergeFrom(job.DeepCopy())
 	job.Spec.TTLSecondsAfterFinished = jobTTL(run)
 	return client.IgnoreNotFound(r.Patch(ctx, job, patch))
+}
+
+// refuse returns the state of a run that gets no Job, or not yet, or nil.
+func (r *careful) refuse(ctx context.Context, run *v1alpha1.AgentRun) (*state, error) {
+	if end := withoutJob(run); end != nil {
+		return end, nil
+	}
+	missing, err := withoutSecret(ctx, r.Client, run)
+	if missing != nil {
+		err = errors.New(missing.message) // with backoff
+	}
+	return missing, err
+}
+
+// suspend suspends or resumes a Job.
+func (r *careful) suspend(ctx context.Context, job *batchv1.Job, is bool) error {
+	patch := client.MergeFrom(job.DeepCopy())
+	job.Spec.Suspend = &is
+	return r.Patch(ctx, job, patch)
+}
+
+// stop deletes the Job of a cancelled run.
+func (r *careful) stop(ctx context.Context, job *batchv1.Job) error {
+	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
+	return client.IgnoreNotFound(r.Delete(ctx, job, background, client.Preconditions{UID: &job.UID}))
 }

@@ -34,9 +34,9 @@ func jobName(run *v1alpha1.AgentRun) string {
 
 // jobTTL is how long the Job of a run stays after its end.
 func jobTTL(run *v1alpha1.AgentRun) *int32 {
-	if own := run.Spec.JobTTLSecondsAfterFinished; own != nil {
-		return own
-	}
+	if own := run.Spec.JobTTLSecondsAfterFinished; own != nil { // +more
+		return own // +more
+	} // +more
 	return new(int32(600))
 }
 
@@ -56,12 +56,21 @@ func fails(reason, message string) *state {
 func withoutJob(run *v1alpha1.AgentRun) *state {
 	switch {
 	case run.Spec.Cancel:
-		return &state{phase: v1alpha1.Cancelled, reason: "Cancelled"}
+		return cancelled(nil)
 	case run.Spec.Parameters["prompt"] != "":
 		return fails("InvalidSpec", "spec.parameters[prompt] is not accepted: "+
 			"put the prompt into a Secret and name it in spec.secretRef")
 	}
 	return nil
+}
+
+// cancelled is the state of a cancelled run, which may have a Job.
+func cancelled(job *batchv1.Job) *state {
+	s := &state{phase: v1alpha1.Cancelled, reason: "Cancelled"}
+	if job != nil {
+		s.ref = waits(job).ref
+	}
+	return s
 }
 
 // withoutSecret is the state of a run that names a Secret or a key that does
@@ -108,8 +117,8 @@ func follow(job *batchv1.Job) *state {
 		s.message = fmt.Sprintf("Job %s failed: %s: %s", job.Name, end.Reason, end.Message)
 		s.ref.Outcome = jobgc.Failed
 		s.started, s.finished = job.Status.StartTime, &end.LastTransitionTime
-	case *job.Spec.Suspend:
-		s.reason = "Suspended"
+	case *job.Spec.Suspend: // +more
+		s.reason = "Suspended" // +more
 	case job.Status.StartTime != nil:
 		s.phase, s.reason = v1alpha1.Running, "JobRunning"
 		s.started = job.Status.StartTime
@@ -191,8 +200,16 @@ func set(run *v1alpha1.AgentRun, s *state) (changed bool) {
 	return true
 }
 
-// Refuse ends a run because of its spec, as all controllers leave it.
-func Refuse(run *v1alpha1.AgentRun) { set(run, fails("InvalidSpec", "spec.image: refused")) }
+// Succeed ends a run as all controllers leave it whose Job succeeded.
+func Succeed(run *v1alpha1.AgentRun) {
+	now := metav1.Now()
+	ref := &jobgc.Ref{
+		Namespace: run.Namespace, Name: jobName(run), UID: "job-" + run.UID, Outcome: jobgc.Succeeded,
+	}
+	set(run, &state{
+		phase: v1alpha1.Succeeded, reason: "JobSucceeded", ref: ref, started: &now, finished: &now,
+	})
+}
 
 // expire returns when a run is past its retention, or deletes it.
 func expire(ctx context.Context, c client.Client, run *v1alpha1.AgentRun) (ctrl.Result, error) {

@@ -30,22 +30,22 @@ func main() {
 	flag.BoolVar(&o.LeaderElection, "leader-elect", false, "reconcile only while holding the lease")
 	flag.StringVar(&o.LeaderElectionID, "leader-elect-lease-name", "", "name of the lease")
 	flag.StringVar(&o.LeaderElectionNamespace, "leader-elect-lease-namespace", "", "namespace of the lease")
-	care := flag.Bool("careful", false, "lose no result")
+	kind := flag.String("kind", string(baseline.Usual), "`kind` of the reconciler: usual, careful or careful-by-cache")
 	flag.Parse()                                                              // --kubeconfig is controller-runtime's
 	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))) // as the example
-	if err := run(ctrl.SetupSignalHandler(), o, *namespace, *care); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), o, *namespace, baseline.Kind(*kind)); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o ctrl.Options, namespace string, care bool) error {
+func run(ctx context.Context, o ctrl.Options, namespace string, kind baseline.Kind) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 100, 200
-	mgr, err := baseline.New(config, o, namespace, care)
+	mgr, err := baseline.New(config, o, namespace, kind)
 	if err != nil {
 		return err
 	}
