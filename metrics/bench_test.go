@@ -25,7 +25,6 @@ func BenchmarkReconcile(b *testing.B) {
 		"Plain":           {prom.Options{}, b.Context()},
 		"SampledExemplar": {prom.Options{Exemplars: true}, sampled(b.Context())},
 		"ExemplarsNoSpan": {prom.Options{Exemplars: true}, b.Context()},
-		"Native":          {prom.Options{NativeHistograms: true}, b.Context()},
 	}
 	for name, bc := range cases {
 		b.Run(name, func(b *testing.B) {

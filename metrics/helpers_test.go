@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 // newSet is a set of instruments on a new endpoint.
 func newSet(tb testing.TB, o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
 	tb.Helper()
-	ep, err := prom.New(prom.Options{NoProcessMetrics: true, Timeout: time.Minute})
+	ep, err := prom.New(prom.Options{Timeout: time.Minute})
 	require.NoError(tb, err)
 	m, err := metrics.New(ep, o)
 	require.NoError(tb, err)
@@ -47,13 +48,16 @@ func scrape(tb testing.TB, h http.Handler) map[string]string {
 	return series
 }
 
-// body returns the text of a scrape.
+// process are the lines of a page about the process and Go's runtime.
+var process = regexp.MustCompile(`(?m)^(# (HELP|TYPE) )?(go|process)_.*\n`)
+
+// body returns the text of a scrape, without the metrics of the process.
 func body(tb testing.TB, h http.Handler) string {
 	tb.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/metrics", http.NoBody))
 	require.Equal(tb, http.StatusOK, w.Code, w.Body.String())
-	return w.Body.String()
+	return process.ReplaceAllString(w.Body.String(), "")
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

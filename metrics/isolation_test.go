@@ -69,26 +69,6 @@ func TestAFunctionThatHangsCostsItsOwnSeries(t *testing.T) {
 	})
 }
 
-// With a short Timeout too, a count that is slow, but does not hang, costs only
-// its own series.
-func TestASlowCountWithAShortTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ep, err := prom.New(prom.Options{Timeout: time.Second})
-		require.NoError(t, err)
-		m, err := metrics.New(ep, metrics.Options{})
-		require.NoError(t, err)
-		m.Controller("c")
-		m.ObserveConditions("Slow", func(context.Context) iter.Seq2[metrics.Condition, int64] {
-			time.Sleep(1500 * time.Millisecond)
-			return func(func(metrics.Condition, int64) bool) {}
-		})
-		for range 3 {
-			assert.Equal(t, "0", scrape(t, ep)[`controller_reconciles_total{controller="c",result="error"}`])
-			time.Sleep(15 * time.Second)
-		}
-	})
-}
-
 // A queue whose state hangs can be stopped.
 func TestAQueueThatHangsCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@
 //	leader           kube.Callbacks or kube.NewLeaderRunnable
 //	objects          Metrics.ObserveConditions
 //	caches           kube.NewCache
-//	process          prom.Options without NoProcessMetrics
+//	process          metrics/prom
 //
 // Quantiles and rates of histograms have two forms in one expression: for fixed
 // buckets, and for native histograms, including fixed buckets that Prometheus

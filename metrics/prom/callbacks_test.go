@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
+	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,266 +21,177 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// callbacks are the ways to give a provider a function. Each observes 7.
-func callbacks() map[string]func(*testing.T, metric.Meter, func()) {
-	made := func(t *testing.T, err error) {
-		t.Helper()
-		require.NoError(t, err)
-	}
-	ints := func(do func()) metric.Int64Callback {
-		return func(_ context.Context, o metric.Int64Observer) error { o.Observe(7); do(); return nil }
-	}
-	floats := func(do func()) metric.Float64Callback {
-		return func(_ context.Context, o metric.Float64Observer) error { o.Observe(7); do(); return nil }
-	}
-	return map[string]func(*testing.T, metric.Meter, func()){
-		"Registered": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			c, err := m.Int64ObservableCounter("theirs")
-			made(t, err)
-			_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error { o.ObserveInt64(c, 7); do(); return nil }, c)
-			made(t, err)
-		},
-		"Int64Counter": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Int64ObservableCounter("theirs", metric.WithUnit("{it}"), metric.WithInt64Callback(ints(do)))
-			made(t, err)
-		},
-		"Int64UpDown": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Int64ObservableUpDownCounter("theirs_total", metric.WithInt64Callback(ints(do)))
-			made(t, err)
-		},
-		"Int64Gauge": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Int64ObservableGauge("theirs_total", metric.WithInt64Callback(ints(do)))
-			made(t, err)
-		},
-		"Float64Counter": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Float64ObservableCounter("theirs", metric.WithFloat64Callback(floats(do)))
-			made(t, err)
-		},
-		"Float64UpDown": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Float64ObservableUpDownCounter("theirs_total", metric.WithFloat64Callback(floats(do)))
-			made(t, err)
-		},
-		"Float64Gauge": func(t *testing.T, m metric.Meter, do func()) {
-			t.Helper()
-			_, err := m.Float64ObservableGauge("theirs_total", metric.WithFloat64Callback(floats(do)))
-			made(t, err)
-		},
-	}
-}
-
-// endpointWithBefore has a callback of a healthy library, too.
-func endpointWithBefore(t *testing.T, o prom.Options) *prom.Endpoint {
+// observed makes a counter whose registered callback observes value and then
+// calls do.
+func observed(t *testing.T, ep *prom.Endpoint, name string, value int64, do func() error) metric.Registration {
 	t.Helper()
-	ep := endpoint(t, o, 1)
-	before, err := ep.Meter("before").Int64ObservableCounter("before")
+	meter := ep.Meter("of." + name)
+	c, err := meter.Int64ObservableCounter(name)
 	require.NoError(t, err)
-	_, err = ep.Meter("before").RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		o.ObserveInt64(before, 100)
-		return nil
-	}, before)
+	registered, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		o.ObserveInt64(c, value)
+		return do()
+	}, c)
 	require.NoError(t, err)
-	return ep
+	return registered
 }
 
-// culprit is how an error names the callback that was registered under name.
-func culprit(name string) []string {
-	all := []string{"the callback ", "prom_test.callbacks", `of the meter "of.others"`}
-	if name != "Registered" {
-		all = append(all, `of the instrument "theirs`)
-	}
-	return all
-}
+func fine() error { return nil }
 
-// A callback that panics costs its own metrics. OnError names it, and the
-// counts of the others do not double.
+// reported is what OnError was called with.
+type reported struct{ errs []error }
+
+func (r *reported) add(err error) { r.errs = append(r.errs, err) }
+
+// A callback that panics costs its own metrics. OnError names its meter and
+// shows nothing of the panic's value, and the counts of others do not double.
 func TestCallback_ThatPanicsCostsItsOwnMetrics(t *testing.T) {
-	for name, register := range callbacks() {
-		t.Run(name, func(t *testing.T) {
-			var r reported
-			ep := endpointWithBefore(t, prom.Options{OnError: r.add})
-			broken := true
-			register(t, ep.Meter("of.others"), func() {
-				if broken {
-					panic("password=hunter2")
-				}
-			})
-			for n := range 3 {
-				w := scrape(t, ep, "")
-				assert.Equal(t, http.StatusOK, w.Code)
-				assert.Contains(t, w.Body.String(), `a_thing_total{i="0"} 1`)
-				assert.Contains(t, w.Body.String(), "\nbefore_total 100\n")
-				assert.NotContains(t, w.Body.String(), "theirs")
-				require.Len(t, r.errs, n+1, "once for each scrape")
-				for _, part := range append(culprit(name), "panicked with a string") {
-					require.ErrorContains(t, r.errs[n], part)
-				}
-				assert.NotContains(t, w.Body.String()+r.errs[n].Error(), "hunter2")
-			}
-			broken = false
-			got := text(t, ep)
-			assert.Contains(t, got, "\ntheirs_total 7\n")
-			assert.Contains(t, got, "\nbefore_total 100\n", "not four times as much")
-			assert.Contains(t, got, `promhttp_metric_handler_errors_total{cause="gathering"} 3`)
-		})
-	}
-}
-
-func TestCallback_ThatHangsCostsItsOwnMetrics(t *testing.T) {
-	for name, register := range callbacks() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r reported
-				ep := endpointWithBefore(t, prom.Options{OnError: r.add, Timeout: 5 * time.Second})
-				release := make(chan struct{})
-				register(t, ep.Meter("of.others"), func() { <-release })
-				start := time.Now()
-				for n := range 3 {
-					w := scrape(t, ep, "")
-					assert.Equal(t, http.StatusOK, w.Code)
-					assert.Contains(t, w.Body.String(), `a_thing_total{i="0"} 1`)
-					assert.Contains(t, w.Body.String(), "\nbefore_total 100\n")
-					assert.NotContains(t, w.Body.String(), "theirs")
-					require.Len(t, r.errs, n+1)
-					for _, part := range append(culprit(name), "did not return in time") {
-						require.ErrorContains(t, r.errs[n], part)
-					}
-					_, err := ep.Meter("new").Int64Counter("new")
-					require.NoError(t, err, "the SDK's lock is free")
-				}
-				assert.Equal(t, 4*time.Second, time.Since(start), "the second scrape does not wait for a callback that is known to hang")
-				close(release)
-				synctest.Wait()
-				got := text(t, ep)
-				assert.Contains(t, got, "\ntheirs_total 7\n", "what it observed late is not added")
-				assert.Len(t, r.errs, 3)
-			})
-		})
-	}
-}
-
-// Each of several callbacks that hang gets most of the time that is left.
-func TestCallback_ThatHangsLeavesTimeForTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r reported
-		ep := withDefaults(t, prom.Options{OnError: r.add}, 1)
-		release := make(chan struct{})
-		register := callbacks()["Registered"]
-		for range 4 {
-			register(t, ep.Meter("of.others"), func() { <-release })
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	observed(t, ep, "before", 100, fine)
+	broken := true
+	observed(t, ep, "theirs", 7, func() error {
+		if broken {
+			panic("password=hunter2")
 		}
-		slow, err := ep.Meter("slow").Int64ObservableGauge("slow")
-		require.NoError(t, err)
-		_, err = ep.Meter("slow").RegisterCallback(func(_ context.Context, o metric.Observer) error {
-			time.Sleep(time.Millisecond)
-			o.ObserveInt64(slow, 1)
-			return nil
-		}, slow)
-		require.NoError(t, err)
-		start := time.Now()
-		got := text(t, ep)
-		assert.Contains(t, got, "\nslow 1\n")
-		assert.Less(t, time.Since(start), 5*time.Second)
-		require.Len(t, r.errs, 1)
-		assert.NotContains(t, r.errs[0].Error(), `"slow"`)
-		close(release)
-		synctest.Wait()
+		return nil
 	})
+	observed(t, ep, "after", 200, fine)
+	for n := range 3 {
+		w := scrape(t, ep, "")
+		assert.Equal(t, http.StatusOK, w.Code)
+		for _, series := range []string{`a_thing_total{i="0"} 1`, "before_total 100", "after_total 200"} {
+			assert.Contains(t, w.Body.String(), "\n"+series+"\n")
+		}
+		require.Len(t, r.errs, n+1, "once for each scrape")
+		require.EqualError(t, r.errs[n], `metrics/prom: collect: a callback of the meter "of.theirs": panicked with a string`)
+	}
+	broken = false
+	got := text(t, ep)
+	assert.Contains(t, got, "\ntheirs_total 7\n")
+	assert.Contains(t, got, "\nbefore_total 100\n", "not four times as much")
+	assert.Contains(t, got, `promhttp_metric_handler_errors_total{cause="gathering"} 3`)
+	assert.Len(t, r.errs, 3)
 }
 
 // The error of a callback goes to OnError and not to OpenTelemetry's global
-// handler. What it observed before is served.
-func TestCallback_ErrorIsReportedWithItsName(t *testing.T) {
+// handler. What it observed is served.
+func TestCallback_ErrorIsReportedWithItsMeter(t *testing.T) {
 	// OpenTelemetry cannot restore the handler that it had at the start.
 	defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { assert.NoError(t, err, "the global handler") }))
 	var r reported
 	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
 	refused := errors.New("refused")
-	_, err := ep.Meter("x").Int64ObservableGauge("g", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(3)
-		return refused
-	}))
-	require.NoError(t, err)
+	timeout := errors.New("timeout")
+	observed(t, ep, "first", 3, func() error { return refused })
+	observed(t, ep, "second", 4, func() error { return timeout })
 	got := text(t, ep)
 	assert.Contains(t, got, `a_thing_total{i="0"} 1`)
-	assert.Contains(t, got, "\ng 3\n")
+	assert.Contains(t, got, "\nfirst_total 3\n")
 	require.Len(t, r.errs, 1)
 	require.ErrorIs(t, r.errs[0], refused)
-	require.ErrorContains(t, r.errs[0], `of the instrument "g" of the meter "x": refused`)
+	require.ErrorIs(t, r.errs[0], timeout)
+	require.ErrorContains(t, r.errs[0], `metrics/prom: collect: a callback of the meter "of.first": refused`)
 }
 
 // A periodic reader sends nothing after an error of a callback, and its data
-// would be lost. So Options.Readers see none. The next scrape reports it.
-func TestCallback_ThatFailsCostsAReaderItsOwnMetrics(t *testing.T) {
-	for name, tc := range map[string]struct {
-		fail   func(release <-chan struct{})
-		want   string
-		reason string
-	}{
-		"panic": {func(<-chan struct{}) { panic(1) }, "panicked with a int", "A panic of another library must not stop an export."},
-		"hang":  {func(release <-chan struct{}) { <-release }, "did not return in time", "A callback that hangs must not stop an export."},
+// would be lost. So Options.Readers see none. A reader that collects more often
+// than a scrape leaves one error of a callback.
+func TestCallback_ThatFailsDoesNotStopAReader(t *testing.T) {
+	refused := errors.New("refused")
+	for name, fail := range map[string]func() error{
+		"Panic": func() error { panic(refused) },
+		"Error": func() error { return refused },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r reported
-				reader := sdkmetric.NewManualReader()
-				release := make(chan struct{})
-				broken := true
-				ep := endpoint(t, prom.Options{OnError: r.add, Readers: []sdkmetric.Reader{reader}}, 1)
-				callbacks()["Registered"](t, ep.Meter("of.others"), func() {
-					if broken {
-						tc.fail(release)
-					}
-				})
+			var r reported
+			reader := sdkmetric.NewManualReader()
+			ep := endpoint(t, prom.Options{OnError: r.add, Readers: []sdkmetric.Reader{reader}}, 1)
+			observed(t, ep, "theirs", 7, fail)
+			for range 3 {
 				var data metricdata.ResourceMetrics
-				require.NoError(t, reader.Collect(t.Context(), &data), tc.reason)
-				assert.NotEmpty(t, data.ScopeMetrics, tc.reason)
-				assert.Empty(t, r.errs, "the SDK's lock is held")
-				synctest.Wait()
-				broken = false
-				close(release)
-				synctest.Wait()
-				for range 2 {
-					assert.Contains(t, text(t, ep), "\ntheirs_total 7\n")
-				}
-				require.Len(t, r.errs, 1, "once")
-				require.ErrorContains(t, r.errs[0], tc.want)
-			})
+				require.NoError(t, reader.Collect(t.Context(), &data))
+				assert.Len(t, data.ScopeMetrics, 2)
+			}
+			assert.Empty(t, r.errs, "the SDK's lock is held")
+			text(t, ep)
+			require.Len(t, r.errs, 1)
+			assert.Equal(t, 1, strings.Count(r.errs[0].Error(), "of.theirs"))
 		})
 	}
 }
 
-// A callback may use a slice of options again, and observe in goroutines.
-func TestCallback_ObservationsKeepTheirOptions(t *testing.T) {
-	ep := endpoint(t, prom.Options{}, 1)
-	meter := ep.Meter("x")
-	ints, err := meter.Int64ObservableGauge("ints")
-	require.NoError(t, err)
-	floats, err := meter.Float64ObservableGauge("floats")
-	require.NoError(t, err)
-	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		options := make([]metric.ObserveOption, 1)
-		for n := range 3 {
-			options[0] = metric.WithAttributes(attribute.Int("n", n))
-			o.ObserveInt64(ints, int64(n), options...)
-			o.ObserveFloat64(floats, float64(n)/2, options...)
-		}
-		var wait sync.WaitGroup
-		for n := range 3 {
-			wait.Go(func() { o.ObserveInt64(ints, int64(n), metric.WithAttributes(attribute.Int("m", n))) })
-		}
-		wait.Wait()
+// The callback of one instrument is not guarded by itself. Its panic costs the
+// provider's metrics of that scrape, with each version of client_golang, and
+// the counts of others do not double.
+func TestCallback_OfAnInstrumentThatPanicsCostsTheProvidersMetrics(t *testing.T) {
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	broken := true
+	sum := func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(100)
 		return nil
-	}, ints, floats)
-	require.NoError(t, err)
-	got := text(t, ep)
-	for _, want := range []string{`ints{n="2"} 2`, `ints{m="1"} 1`, `floats{n="1"} 0.5`, `floats{n="0"} 0`} {
-		assert.Contains(t, got, "\n"+want+"\n")
 	}
+	for _, name := range []string{"first", "last"} {
+		_, err := ep.Meter("others").Int64ObservableCounter(name, metric.WithInt64Callback(sum))
+		require.NoError(t, err)
+		_, err = ep.Meter("theirs").Int64ObservableGauge("theirs."+name, metric.WithInt64Callback(func(context.Context, metric.Int64Observer) error {
+			if broken {
+				panic("password=hunter2")
+			}
+			return nil
+		}))
+		require.NoError(t, err)
+	}
+	for range 3 {
+		got := text(t, ep)
+		assert.NotContains(t, got, "a_thing_total")
+		assert.Contains(t, got, "\nprocess_start_time_seconds ")
+	}
+	require.Len(t, r.errs, 3)
+	require.EqualError(t, r.errs[0], "metrics/prom: collect: the callback of an instrument panicked with a string")
+	broken = false
+	for range 2 {
+		got := text(t, ep)
+		assert.Contains(t, got, `a_thing_total{i="0"} 1`)
+		assert.Contains(t, got, "\nfirst_total 100\n")
+		assert.Contains(t, got, "\nlast_total 100\n")
+	}
+	assert.Len(t, r.errs, 3)
+}
+
+// A callback that is unregistered is neither called nor reported again.
+func TestCallback_UnregisteredIsNotReported(t *testing.T) {
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	registered := observed(t, ep, "theirs", 7, func() error { return errors.New("refused") })
+	text(t, ep)
+	require.NoError(t, registered.Unregister())
+	assert.NotContains(t, text(t, ep), "theirs_total")
+	assert.Len(t, r.errs, 1)
+}
+
+// Prometheus refuses a page in which a bucket has two labels le.
+func TestScrape_RefusesTheAttributeOfBuckets(t *testing.T) {
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	meter := ep.Meter("theirs")
+	h, err := meter.Float64Histogram("h", metric.WithExplicitBucketBoundaries(1))
+	require.NoError(t, err)
+	h.Record(t.Context(), 1, metric.WithAttributes(attribute.String("le", "x")))
+	h.Record(t.Context(), 1, metric.WithAttributes(attribute.String("a", "x")))
+	only, err := meter.Float64Histogram("only")
+	require.NoError(t, err)
+	only.Record(t.Context(), 1, metric.WithAttributes(attribute.String("le", "x")))
+	c, err := meter.Int64Counter("c")
+	require.NoError(t, err)
+	c.Add(t.Context(), 1, metric.WithAttributes(attribute.String("le", "x")))
+	page := text(t, ep)
+	assert.Contains(t, page, `h_count{a="x"} 1`)
+	assert.NotContains(t, page, `h_count{le="x"}`)
+	assert.NotContains(t, page, "only", "a family without series")
+	assert.Contains(t, page, `c_total{le="x"} 1`, "a counter has no buckets")
+	require.Len(t, r.errs, 1)
+	require.ErrorContains(t, r.errs[0], `metrics/prom: collect: h: the attribute "le" of a histogram is not accepted; want another name`)
 }

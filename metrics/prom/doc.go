@@ -3,47 +3,46 @@
 
 // Package prom serves OpenTelemetry metrics to Prometheus.
 //
-// An [Endpoint] is a meter provider and the handler that serves it. One failing
-// callback or gatherer costs its own metrics and not the scrape.
+// An [Endpoint] is a meter provider and the handler that serves it. It wraps
+// OpenTelemetry's Prometheus exporter, so that errors cost their own metrics
+// and not the scrape or the process.
 //
 //	ep, err := prom.New(prom.Options{})
 //	m, err := metrics.New(ep, metrics.Options{})
 //	mux.Handle("GET /metrics", ep) // or ep.Serve(ctx, listener)
 //
-// The names are fixed: "." becomes "_", units and _total are added, so that an
-// upgrade renames no series. The endpoint also serves the metrics of the
-// process and of Go's runtime, and with Options.Gatherers the metrics of other
-// libraries. An Endpoint is also a [prometheus.Collector], so you can register
-// it with an existing registry. The package reads OTEL_RESOURCE_ATTRIBUTES and
-// OTEL_SERVICE_NAME and touches no other global.
-//
-// The endpoint exposes the series of OpenTelemetry's exporter without scope
-// labels, so the names of instruments must be unique. Up to three scrapes run
-// concurrently. It does not use the exporter, which
-// reports errors to a global handler, serves a histogram with an attribute le
-// although Prometheus then refuses the page, and passes no deadline to
-// callbacks. It keeps label pairs from scrape to
-// scrape, so a scrape allocates less than half of what a scrape of
-// controller-runtime's endpoint does.
+// The names are fixed: "." becomes "_", units and _total are added. The series
+// have no labels of the instrumentation scope, so the names of instruments must
+// be unique. The endpoint also serves the metrics of the process and of Go's
+// runtime, and with Options.Gatherers the metrics of other libraries. An
+// Endpoint is also a [prometheus.Collector], so you can register it with an
+// existing registry. The package reads OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_SERVICE_NAME and changes no global.
 //
 // # Failures
 //
-// A gatherer or a callback that panics or does not return in time costs its own
-// metrics. If it returns an error, its other metrics are served. A gatherer has
-// Options.Timeout. Callbacks run one after the other: each has four fifths of
-// the time that the scrape has left, and later scrapes do not wait for a
-// callback that still runs. Options.OnError receives the errors of each scrape,
-// joined. An error names the callback's function, its meter and, if the
-// callback belongs to one instrument, the instrument. At most one goroutine
-// waits for each callback or gatherer.
+// Options.OnError receives the errors of each scrape, joined. The other metrics
+// are served:
+//
+//   - A gatherer, or a callback of RegisterCallback, that panics or returns an
+//     error costs its own metrics. What it returned or observed before is
+//     served. Options.Readers see no error of such a callback, because a
+//     periodic reader sends nothing after one.
+//   - A callback that an instrument was created with, by WithInt64Callback for
+//     example, is not guarded by itself. Its panic costs the provider's metrics
+//     of that scrape. Its error goes to OpenTelemetry's error handler.
+//   - A series that Prometheus refuses is left out: a value that is not UTF-8,
+//     a second series with equal labels, a histogram with the attribute le.
+//
+// A callback or gatherer that hangs costs the scrape: the answer is 503 after
+// Options.Timeout, until it returns. While a callback hangs, the SDK also holds
+// up the creation of instruments, and Shutdown with Options.Readers. Package
+// metrics creates its instruments in New, and does not wait longer than two
+// seconds for your functions.
 //
 // A prometheus.Registry calls its collectors in separate goroutines. A
-// collector that panics costs its own metrics with client_golang v1.24 or
-// newer. With an older version it ends the process, with any handler.
-//
-// A callback or gatherer costs Options.Readers its own metrics too: a periodic
-// reader of the SDK exports nothing after an error of a callback, so it gets
-// none. The next scrape reports the error.
+// collector of Options.Gatherers that panics ends the process with client_golang
+// v1.23, with any handler. Newer versions return an error.
 //
 // # TLS and authentication
 //
@@ -60,5 +59,7 @@
 //
 // # When not to use it
 //
-// If metrics leave only by OTLP, give metrics.New the SDK's own provider.
+// If metrics leave only by OTLP, give metrics.New the SDK's own provider. If
+// you need views or exponential histograms, give it the SDK's provider with
+// OpenTelemetry's exporter.
 package prom

@@ -6,23 +6,18 @@ package prom
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
+	"github.com/prometheus/otlptranslator"
+	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/exemplar"
-	"go.opentelemetry.io/otel/sdk/resource"
-
-	"github.com/proompteng/controllerkit/internal/isolate"
-	"github.com/proompteng/controllerkit/metrics/prom/internal/convert"
 )
 
 // Endpoint is a meter provider and the [http.Handler] that serves its metrics.
@@ -30,58 +25,54 @@ import (
 // cannot be used. It gives no meter, which metrics.New refuses. It answers
 // scrapes with 503, and has nothing to shut down.
 type Endpoint struct {
-	// MeterProvider is where instruments are created: metrics.New(ep,
-	// metrics.Options{}).
-	metric.MeterProvider
+	embedded.MeterProvider
 
-	sdk        *sdkmetric.MeterProvider
-	collector  *convert.Collector
-	collection isolate.Call[convert.Page] // of the collector
-	gatherers  []*gatherer
-	process    *prometheus.Registry // nil: without metrics of the process
-	errors     *errorLog
-	timeout    time.Duration
-	handler    http.Handler
-	writers    sync.Pool // of gzip.Writer
+	sdk       *sdkmetric.MeterProvider
+	ended     atomic.Bool
+	callbacks failures             // of the provider's callbacks
+	provider  *prometheus.Registry // has OpenTelemetry's exporter
+	process   *prometheus.Registry // has the process, Go and the handler
+	gatherers []prometheus.Gatherer
+	onError   func(error)
+	handler   http.Handler
 }
 
-// New makes an endpoint with a separate registry. It never touches
+// New makes an endpoint with separate registries. It never touches
 // prometheus.DefaultRegisterer or a global of OpenTelemetry, and it starts
 // nothing. An option that cannot be used is an error that wraps [ErrOption].
 func New(o Options) (*Endpoint, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	reader := sdkmetric.NewManualReader(sdkmetric.WithAggregationSelector(o.aggregation))
-	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
-	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	e := &Endpoint{
-		MeterProvider: provider{sdk, timeout},
-		sdk:           sdk,
-		collector:     convert.New(reader),
-		errors:        &errorLog{onError: o.OnError},
-		timeout:       timeout,
+		provider:  prometheus.NewRegistry(),
+		process:   prometheus.NewRegistry(),
+		gatherers: o.Gatherers,
+		onError:   o.OnError,
 	}
-	for _, g := range o.Gatherers {
-		e.gatherers = append(e.gatherers, &gatherer{Gatherer: g})
+	exporter := prometheus.NewRegistry()
+	reader, err := otelprom.New(
+		otelprom.WithRegisterer(exporter),
+		// Named, because the exporter's default has changed between releases
+		// and dashboards depend on the names.
+		otelprom.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes),
+		otelprom.WithoutScopeInfo(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("metrics/prom: %w", err)
 	}
-	if !o.NoProcessMetrics {
-		e.process = prometheus.NewRegistry()
-		for _, c := range []prometheus.Collector{
-			collectors.NewGoCollector(),
-			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		} {
-			if err := e.process.Register(c); err != nil {
-				return nil, fmt.Errorf("metrics/prom: metrics of the process: %w", err)
-			}
-		}
-	}
-	e.handler = promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{
-		ErrorLog:            e.errors,
+	e.sdk = sdkmetric.NewMeterProvider(o.provider(reader)...)
+	e.provider.MustRegister(&exported{Collector: exporter, reader: reader})
+	e.process.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	e.handler = promhttp.HandlerFor(prometheus.GathererFunc(e.page), promhttp.HandlerOpts{
 		ErrorHandling:       promhttp.ContinueOnError,
+		Registry:            e.process,
 		MaxRequestsInFlight: maxInFlight,
+		Timeout:             cmp.Or(o.Timeout, defaultTimeout),
 		EnableOpenMetrics:   o.Exemplars,
-		DisableCompression:  true, // answer compresses
 	})
 	return e, nil
 }
@@ -94,107 +85,30 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 	if !e.made() {
 		return nil
 	}
-	return e.MeterProvider.Meter(name, opts...)
+	return meter{e.sdk.Meter(name, opts...), name, &e.callbacks}
 }
 
 // ServeHTTP serves one scrape at any path, compressed if the client accepts
-// gzip. A callback or gatherer that fails costs its own metrics. If the
-// provider's metrics cannot be collected within Options.Timeout, the answer is
-// 503.
+// gzip. It answers 503 after Options.Timeout, and while three scrapes run.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
 		http.Error(w, "metrics/prom: the endpoint was not made by New", http.StatusServiceUnavailable)
 		return
 	}
-	a := &answer{ResponseWriter: w, gzip: acceptsGzip(r), writers: &e.writers}
-	e.handler.ServeHTTP(a, r)
-	a.end()
+	e.handler.ServeHTTP(w, r)
 }
 
 // Shutdown ends the provider. Later measurements are lost. Scrapes then show
 // only the metrics of Options.Gatherers, of the process and of the handler.
 // Each of Options.Readers sends its pending data, until ctx ends. The error
 // joins the errors of the readers that could not. A second Shutdown does
-// nothing, and a reader that was already shut down causes no error.
+// nothing.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
-	if !e.made() {
+	if !e.made() || e.ended.Swap(true) {
 		return nil
 	}
-	if err := unended(e.sdk.Shutdown(ctx)); err != nil {
+	if err := e.sdk.Shutdown(ctx); err != nil {
 		return fmt.Errorf("metrics/prom: shutdown: %w", err)
 	}
 	return nil
-}
-
-// unended drops the errors of readers that were shut down before. The SDK joins
-// the errors of its readers. A reader with nothing left to send must not hide
-// the error of another reader.
-func unended(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var rest []error
-		for _, e := range joined.Unwrap() {
-			rest = append(rest, unended(e))
-		}
-		return errors.Join(rest...)
-	}
-	if errors.Is(err, sdkmetric.ErrReaderShutdown) {
-		return nil
-	}
-	return err
-}
-
-// aggregation is OpenTelemetry's default, but histograms have no minimum and
-// maximum. Each record would have to update them, and Prometheus cannot store
-// them.
-//
-//nolint:ireturn // what the exporter takes
-func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	a := sdkmetric.DefaultAggregationSelector(k)
-	if explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram); ok {
-		if o.NativeHistograms {
-			return sdkmetric.AggregationBase2ExponentialHistogram{
-				MaxSize:  160,
-				MaxScale: 20,
-				NoMinMax: true,
-			}
-		}
-		explicit.NoMinMax = true
-		return explicit // the bounds for an instrument that sets none
-	}
-	return a
-}
-
-func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
-	var attrs []attribute.KeyValue
-	for k, v := range o.Resource {
-		attrs = append(attrs, attribute.String(k, v))
-	}
-	filter := exemplar.AlwaysOffFilter
-	view := noExemplars
-	if o.Exemplars {
-		filter = exemplar.TraceBasedFilter
-		view = newestPerBucket
-	}
-	opts := []sdkmetric.Option{
-		sdkmetric.WithReader(reader),
-		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
-		sdkmetric.WithExemplarFilter(filter),
-		sdkmetric.WithView(o.views(view)...),
-		sdkmetric.WithCardinalityLimit(o.limit()),
-	}
-	for _, r := range o.Readers {
-		opts = append(opts, sdkmetric.WithReader(r))
-	}
-	return opts
-}
-
-func (o Options) limit() int {
-	const sdkDefault = 2000
-	switch {
-	case o.CardinalityLimit == 0:
-		return sdkDefault
-	case o.CardinalityLimit < 0:
-		return 0
-	}
-	return o.CardinalityLimit
 }

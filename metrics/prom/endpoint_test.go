@@ -46,8 +46,7 @@ func text(tb testing.TB, h http.Handler) string {
 	return w.Body.String()
 }
 
-// endpoint is withDefaults, except that a machine that is slow for seconds does
-// not look like a callback that hangs.
+// endpoint is withDefaults, except that a machine may be slow for seconds.
 func endpoint(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
 	tb.Helper()
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
@@ -146,13 +145,6 @@ func TestOptions(t *testing.T) {
 		},
 		"NoCardinalityLimit": {"Below zero there is no limit.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
 		"Exemplars":          {"Exemplars need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
-		"NativeHistograms": {
-			"The text format has nothing but their sum and count.",
-			prom.Options{NativeHistograms: true},
-			"",
-			[]string{"a_duration_seconds_sum 1.5", "a_duration_seconds_count 1"},
-			[]string{`le="2"`},
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -167,15 +159,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestNativeHistogramsAreServedInProtobuf(t *testing.T) {
-	w := scrape(t, endpoint(t, prom.Options{NativeHistograms: true}, 1),
-		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
-	assert.Contains(t, w.Header().Get("Content-Type"), "protobuf")
-	assert.Contains(t, w.Body.String(), "a_duration_seconds")
-}
-
-// Without Options.Exemplars none are kept: they cost the memory of three
-// histograms.
+// Without Options.Exemplars a sampled span leaves nothing on the page.
 func TestExemplarsAreKeptOnDemandOnly(t *testing.T) {
 	span := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
@@ -214,38 +198,15 @@ func TestShutdownEndsTheSeries(t *testing.T) {
 	assert.Contains(t, got, "theirs 0")
 }
 
-// The SDK reports a reader that was already shut down and a reader that failed
-// in one error.
-func TestShutdownTellsWhatCouldNotBeSent(t *testing.T) {
+// Measurements that a reader could not send are lost.
+func TestShutdown_ReportsWhatCouldNotBeSent(t *testing.T) {
 	unreachable := errors.New("collector unreachable")
-	over := func() sdkmetric.Reader {
-		r := sdkmetric.NewManualReader()
-		require.NoError(t, r.Shutdown(t.Context()))
-		return r
-	}
-	failing := func() sdkmetric.Reader {
-		return sdkmetric.NewPeriodicReader(unsent{err: unreachable})
-	}
-	cases := map[string]struct {
-		reason  string
-		readers []sdkmetric.Reader
-		want    error
-	}{
-		"Over":           {"A reader that was shut down has nothing left to send.", []sdkmetric.Reader{over()}, nil},
-		"AllOver":        {"Several readers that were shut down cause no error.", []sdkmetric.Reader{over(), over(), over()}, nil},
-		"Failing":        {"Measurements that a reader could not send are lost.", []sdkmetric.Reader{failing()}, unreachable},
-		"OverAndFailing": {"A reader that was shut down does not hide the failing one.", []sdkmetric.Reader{over(), failing()}, unreachable},
-		"FailingAndOver": {"The order of the readers does not matter.", []sdkmetric.Reader{failing(), over(), over()}, unreachable},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			ep := endpoint(t, prom.Options{Readers: tc.readers}, 1)
-			err := ep.Shutdown(t.Context())
-			require.ErrorIs(t, err, tc.want, tc.reason)
-			require.NotErrorIs(t, err, sdkmetric.ErrReaderShutdown)
-			require.NoError(t, ep.Shutdown(t.Context()), "a second Shutdown does nothing")
-		})
-	}
+	reader := sdkmetric.NewPeriodicReader(unsent{err: unreachable})
+	ep := endpoint(t, prom.Options{Readers: []sdkmetric.Reader{reader}}, 1)
+	err := ep.Shutdown(t.Context())
+	require.ErrorIs(t, err, unreachable)
+	require.ErrorContains(t, err, "metrics/prom: shutdown: ")
+	require.NoError(t, ep.Shutdown(t.Context()), "a second Shutdown does nothing")
 }
 
 // unsent is an exporter that cannot send.

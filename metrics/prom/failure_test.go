@@ -6,15 +6,13 @@ package prom_test
 import (
 	"errors"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -64,13 +62,6 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 		"OtherType":      {"A counter under the name of the endpoint's histogram is dropped.", counter(t, "a_duration_seconds", 1), []string{"a_duration_seconds_count 1"}, false},
 		"CollectorFails": {"An error of one collector keeps the others.", broken(failing{}), []string{"next_to_it 1"}, false},
 		"GathererFails":  {"A gatherer that returns only an error costs its own metrics.", registry(failing{}), nil, false},
-		"GathererHasNil": {
-			"What a gatherer leaves out of its metrics costs those metrics.", gatherFunc(func() ([]*dto.MetricFamily, error) {
-				families, err := counter(t, "theirs_total", 7).Gather()
-				families = append(families, nil, &dto.MetricFamily{Name: proto.String("no_metric"), Metric: []*dto.Metric{nil}})
-				return families, err
-			}), []string{"theirs_total 7"}, false,
-		},
 		"GathererPanics": {"A gatherer that panics costs its own metrics.", struct{ prometheus.Gatherer }{}, nil, false},
 	}
 	for name, tc := range cases {
@@ -117,20 +108,67 @@ func TestConflictOfTwoScopes(t *testing.T) {
 	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
 }
 
+// A callback or a gatherer that hangs costs the scrape. Records go on. The next
+// scrape after it has returned has everything, once.
+func TestScrape_AnswersAfterTheTimeout(t *testing.T) {
+	for _, name := range []string{"Callback", "Gatherer"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				wait := func() {}
+				registry := prometheus.NewRegistry()
+				require.NoError(t, registry.Register(slowly(func() {
+					if name == "Gatherer" {
+						wait()
+					}
+				})))
+				ep := withDefaults(t, prom.Options{Gatherers: []prometheus.Gatherer{registry}}, 1)
+				counter, err := ep.Meter("x").Int64Counter("records")
+				require.NoError(t, err)
+				observed(t, ep, "before", 100, fine)
+				observed(t, ep, "theirs", 7, func() error {
+					if name == "Callback" {
+						wait()
+					}
+					return nil
+				})
+				assert.Contains(t, text(t, ep), "\nbefore_total 100\n")
+
+				wait = func() { <-release }
+				start := time.Now()
+				w := scrape(t, ep, "")
+				assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+				assert.Contains(t, w.Body.String(), "timeout of 5s")
+				assert.Equal(t, 5*time.Second, time.Since(start))
+				counter.Add(t.Context(), 1)
+
+				wait = func() {}
+				close(release)
+				synctest.Wait()
+				got := text(t, ep)
+				for _, series := range []string{"before_total 100", "theirs_total 7", "records_total 1"} {
+					assert.Contains(t, got, "\n"+series+"\n")
+				}
+			})
+		})
+	}
+}
+
+// Three scrapes that hang are the last ones to wait.
 func TestScrapesInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		slow := prometheus.NewRegistry()
 		require.NoError(t, slow.Register(slowly(func() { <-release })))
-		ep := endpoint(t, prom.Options{Gatherers: []prometheus.Gatherer{slow}}, 1)
-		var wait sync.WaitGroup
-		for range 3 {
-			wait.Go(func() { assert.Equal(t, http.StatusOK, scrape(t, ep, "").Code) })
+		ep := withDefaults(t, prom.Options{Gatherers: []prometheus.Gatherer{slow}}, 1)
+		start := time.Now()
+		for range 4 {
+			assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
 		}
-		synctest.Wait()
-		assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
+		assert.Equal(t, 15*time.Second, time.Since(start))
 		close(release)
-		wait.Wait()
+		synctest.Wait()
+		text(t, ep)
 	})
 }
 

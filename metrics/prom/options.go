@@ -4,16 +4,19 @@
 package prom
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
@@ -30,47 +33,27 @@ type Options struct {
 	// environment.
 	Resource map[string]string
 	// CardinalityLimit bounds the attribute sets of each instrument. Beyond it
-	// OpenTelemetry's SDK folds further sets into one series without their
-	// labels. Zero means 2000, below zero means no limit.
+	// OpenTelemetry's SDK adds further sets to one series that has the label
+	// otel_metric_overflow instead of theirs. Zero means 2000, below zero means
+	// no limit.
 	CardinalityLimit int
-	// Exemplars links histogram buckets to the trace of a sampled span, the
-	// newest of each bucket to within a second. It also serves OpenMetrics, the
-	// only text format that carries exemplars. Each bucket with an exemplar
-	// costs 64 bytes. Zero means none.
+	// Exemplars links buckets of histograms, and counters, to the trace of a
+	// sampled span. It also serves OpenMetrics, the only text format that
+	// carries exemplars. Zero means none.
 	Exemplars bool
-	// NativeHistograms serves exponential histograms instead of fixed buckets.
-	// They need a Prometheus that scrapes protobuf (scrape_native_histograms);
-	// the text format shows only their sum and count. Zero means fixed buckets.
-	NativeHistograms bool
 	// Gatherers is served as well, for example controller-runtime's
 	// metrics.Registry. Do not also register the endpoint with it. Of two equal
-	// series the earlier one is served. The labels of each metric must be
-	// sorted by name, as a Registry sorts them. Zero means no other gatherer.
+	// series the earlier one is served. Zero means no other gatherer.
 	Gatherers []prometheus.Gatherer
-	// Views drop instruments, or change their buckets or attributes, also those
-	// of other libraries. The first view that matches an instrument counts.
-	// Without the attribute controller the series of all controllers are one,
-	// and of an age or a state the last one counts. Zero means that all
-	// instruments are served unchanged.
-	Views []sdkmetric.View
 	// Readers get the same metrics as scrapes do, for example a periodic reader
-	// that sends them by OTLP. A callback that fails costs them its own metrics
-	// only, and the next scrape reports the error. Each reader keeps its own
-	// sums, which makes a record more expensive. A reader with delta
-	// temporality sends the whole count of a queue or controller again that had
-	// ended and has come back. Shutdown flushes and ends them. Zero means no
+	// that sends them by OTLP. Each reader keeps its own sums, which makes a
+	// record more expensive. Shutdown flushes and ends them. Zero means no
 	// other reader.
 	Readers []sdkmetric.Reader
-	// NoProcessMetrics leaves out the metrics of the process and of Go's
-	// runtime, process_* and go_*, which the alert ControllerRestarts and a row
-	// of the dashboard need. Without them the alerts also miss what a process
-	// counted before its first scrape. Zero means that they are served, unless
-	// a gatherer serves them.
-	NoProcessMetrics bool
-	// Timeout bounds how long a scrape waits for callbacks and gatherers. One
-	// that does not return costs its own metrics. A callback has at most four
-	// fifths of Timeout. Keep it below Prometheus' scrape_timeout. Zero means
-	// 5 s, half of Prometheus' default. Below zero is an error.
+	// Timeout bounds a scrape, which is then answered with 503. Keep it below
+	// Prometheus' scrape_timeout, and above the two seconds for which package
+	// metrics waits for your functions. Zero means 5 s, half of Prometheus'
+	// default. Below zero is an error.
 	Timeout time.Duration
 	// OnError, if set, is called for each scrape that had errors. It receives
 	// one error that joins all of them: errors and panics of callbacks and
@@ -82,11 +65,14 @@ type Options struct {
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// maxInFlight allows concurrent scrapes by two Prometheus replicas and a
-// person. More are answered with 503.
-const maxInFlight = 3
-
-const defaultTimeout = 5 * time.Second
+const (
+	defaultTimeout = 5 * time.Second
+	// defaultLimit is the one of OpenTelemetry's specification.
+	defaultLimit = 2000
+	// maxInFlight allows concurrent scrapes by two Prometheus replicas and a
+	// person. More are answered with 503.
+	maxInFlight = 3
+)
 
 // check returns an error for each option that cannot be used.
 func (o Options) check() error {
@@ -103,22 +89,39 @@ func (o Options) check() error {
 			refuse(fmt.Sprintf("Gatherers[%d]", i), "nil", "a gatherer")
 		}
 	}
-	for i, v := range o.Views {
-		if v == nil {
-			refuse(fmt.Sprintf("Views[%d]", i), "nil", "a view")
-		}
-	}
 	for i, r := range o.Readers {
 		if isnil.Is(r) {
 			refuse(fmt.Sprintf("Readers[%d]", i), "nil", "a reader")
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(o.Resource)) {
-		v := o.Resource[k]
-		if k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
-			field := fmt.Sprintf("Resource[%q]", k)
-			refuse(field, strconv.Quote(v), "a name that is not empty, and UTF-8")
+	for _, name := range slices.Sorted(maps.Keys(o.Resource)) {
+		value := o.Resource[name]
+		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
+			field := fmt.Sprintf("Resource[%q]", name)
+			refuse(field, fmt.Sprintf("%q", value), "a name that is not empty, and UTF-8")
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// provider returns the SDK's options for a provider that reader reads.
+func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
+	var attributes []attribute.KeyValue
+	for name, value := range o.Resource {
+		attributes = append(attributes, attribute.String(name, value))
+	}
+	filter := exemplar.AlwaysOffFilter
+	if o.Exemplars {
+		filter = exemplar.TraceBasedFilter
+	}
+	all := []sdkmetric.Option{
+		sdkmetric.WithReader(reader),
+		sdkmetric.WithResource(resource.NewSchemaless(attributes...)),
+		sdkmetric.WithExemplarFilter(filter),
+		sdkmetric.WithCardinalityLimit(cmp.Or(o.CardinalityLimit, defaultLimit)),
+	}
+	for _, r := range o.Readers {
+		all = append(all, sdkmetric.WithReader(r))
+	}
+	return all
 }

@@ -23,7 +23,7 @@ func times(name string, f func()) bench.Subject {
 
 // exported are metrics, and the page that shows them.
 func exported() (http.Handler, *metrics.Metrics, error) {
-	endpoint, err := prom.New(prom.Options{NoProcessMetrics: true})
+	endpoint, err := prom.New(prom.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

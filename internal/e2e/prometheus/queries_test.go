@@ -35,46 +35,36 @@ import (
 )
 
 // TestEveryQueryAnswers: every expression of the dashboard, the rules, the
-// recording rules and the runbooks has finite values and no warning, from fixed
-// buckets and from native histograms alone. A Prometheus that converts the
-// fixed buckets that it scrapes to native histograms has the same values.
+// recording rules and the runbooks has finite values and no warning. A
+// Prometheus that converts the fixed buckets that it scrapes to native
+// histograms has the same values.
 //
 //req:shows O3
 func TestEveryQueryAnswers(t *testing.T) {
 	expressions := everyExpression(t)
-	for name, tc := range map[string]struct {
-		options prom.Options
-		accept  string
-	}{
-		"fixed buckets":     {prom.Options{Exemplars: true}, "application/openmetrics-text;version=1.0.0"},
-		"native histograms": {prom.Options{NativeHistograms: true}, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			plain := newServer(textparse.ParserOptions{})
-			converts := newServer(textparse.ParserOptions{ConvertClassicHistogramsToNHCB: true})
-			endpoint, use := everyInstrument(t, tc.options)
-			for n := range 40 {
-				use(n)
-				now = now.Add(30 * time.Second)
-				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
-				request.Header.Set("Accept", tc.accept)
-				page := httptest.NewRecorder()
-				endpoint.ServeHTTP(page, request)
-				plain.read(t, page, now)
-				converts.read(t, page, now)
-			}
-			buckets, err := converts.query(t.Context(), `{__name__=~"controller_.+_(bucket|sum|count)"}`, now)
-			require.NoError(t, err)
-			assert.Empty(t, buckets, "all are converted")
-			for source, expr := range expressions {
-				values := answers(t, plain, source, expr, now)
-				same := answers(t, converts, source, expr, now)
-				if strings.Contains(expr, "histogram_") {
-					assert.InDeltaMapValues(t, values, same, 1e-9, "%s: %s", source, expr)
-				}
-			}
-		})
+	now := time.Now()
+	plain := newServer(textparse.ParserOptions{})
+	converts := newServer(textparse.ParserOptions{ConvertClassicHistogramsToNHCB: true})
+	endpoint, use := everyInstrument(t)
+	for n := range 40 {
+		use(n)
+		now = now.Add(30 * time.Second)
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+		request.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
+		page := httptest.NewRecorder()
+		endpoint.ServeHTTP(page, request)
+		plain.read(t, page, now)
+		converts.read(t, page, now)
+	}
+	buckets, err := converts.query(t.Context(), `{__name__=~"controller_.+_(bucket|sum|count)"}`, now)
+	require.NoError(t, err)
+	assert.Empty(t, buckets, "all are converted")
+	for source, expr := range expressions {
+		values := answers(t, plain, source, expr, now)
+		same := answers(t, converts, source, expr, now)
+		if strings.Contains(expr, "histogram_") {
+			assert.InDeltaMapValues(t, values, same, 1e-9, "%s: %s", source, expr)
+		}
 	}
 }
 
@@ -250,10 +240,10 @@ func runbookQueries(t *testing.T) map[string]string {
 
 // everyInstrument returns the endpoint of a controller, and a function that
 // uses its instruments once, with values that depend on n.
-func everyInstrument(t *testing.T, o prom.Options) (endpoint http.Handler, use func(n int)) {
+func everyInstrument(t *testing.T) (endpoint http.Handler, use func(n int)) {
 	t.Helper()
 	ctx := t.Context()
-	ep, err := prom.New(o)
+	ep, err := prom.New(prom.Options{Exemplars: true})
 	require.NoError(t, err)
 	m, err := metrics.New(ep, metrics.Options{})
 	require.NoError(t, err)
