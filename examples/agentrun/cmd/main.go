@@ -37,6 +37,7 @@ import (
 type flags struct {
 	namespaces, selector string
 	reconcile            bool
+	noPodsAfter          time.Duration
 	address, certDir     string // of the endpoint
 	manager              ctrl.Options
 }
@@ -48,6 +49,8 @@ func main() {
 	flag.StringVar(&f.selector, "selector", "", "label `selector` of the runs to work on; empty means all. "+
 		"Each shard needs its own lease")
 	flag.BoolVar(&f.reconcile, "reconcile", true, "false only serves the endpoint and asks no cluster")
+	flag.DurationVar(&f.noPodsAfter, "no-pods-after", 30*time.Second,
+		"how long a Job that runs may have no pod until its run says NoPods; 0 means 30s")
 	flag.StringVar(&f.address, "metrics-bind-address", ":8080",
 		"`address` that serves /metrics, /healthz and /readyz")
 	flag.StringVar(&f.certDir, "metrics-cert-dir", "",
@@ -142,11 +145,15 @@ func (f flags) options(lookup func(string) (string, bool)) (controller.Options, 
 	var ofEvents, ofJobs, ofSelector error
 	o.Events, ofEvents = eventsettings.FromEnv(lookup, eventsettings.JangarNames())
 	o.Retention, ofJobs = settings.FromEnv(lookup, settings.JangarNames())
+	o.NoPodsAfter = f.noPodsAfter
 	o.Selector, ofSelector = labels.Parse(f.selector)
 	if ofSelector != nil {
 		ofSelector = fmt.Errorf("--selector: %w", ofSelector)
 	}
 	err := errors.Join(ofEvents, ofJobs, ofSelector)
+	if f.noPodsAfter < 0 {
+		err = errors.Join(err, fmt.Errorf("--no-pods-after: %v is not accepted; want 0 or more", f.noPodsAfter))
+	}
 	if f.namespaces == "" {
 		return o, err
 	}

@@ -172,13 +172,13 @@ func TestServe_NeedsNoClusterToServe(t *testing.T) {
 //
 //req:shows E4
 func TestOptions_NamesAllMistakes(t *testing.T) {
-	f := flags{selector: "shard in a", namespaces: "ok,A_B,"}
+	f := flags{selector: "shard in a", namespaces: "ok,A_B,", noPodsAfter: -time.Second}
 	_, err := f.options(environ(
 		"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN=0", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d",
 	))
 	for _, want := range []string{
 		"JANGAR_CONTROLLER_EVENTS_ENABLED", "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", "30d",
-		"--selector", "--namespaces: \"A_B\" is not a namespace", "--namespaces: \"\" is not a namespace",
+		"--selector", "--namespaces: \"A_B\" is not a namespace", "--namespaces: \"\" is not a namespace", "--no-pods-after: -1s is not accepted",
 	} {
 		require.ErrorContains(t, err, want)
 	}

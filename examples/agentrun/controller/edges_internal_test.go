@@ -67,15 +67,16 @@ func TestReconcile_ReportsAnEndThatIsNotWholeInTheStore(t *testing.T) {
 
 // TestNeedsLook_BelievesStep where it knows more than the Job says.
 func TestNeedsLook_BelievesStep(t *testing.T) {
+	r := &Reconciler{noPodsAfter: podsTimeout}
 	run := newRun("nightly")
 	run.Status.Phase = v1alpha1.Running
 	run.Status.UpdatedAt = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 	running := jobgc.Observation{State: jobgc.Active}
-	assert.False(t, needsLook(run, running), "there is no Job to look at")
+	assert.False(t, r.needsLook(run, running), "there is no Job to look at")
 	run.Status.JobRef = &jobgc.Ref{Name: "run-1", UID: "1"}
-	assert.True(t, needsLook(run, running))
-	assert.False(t, needsLook(run, jobgc.Observation{State: jobgc.Cancelled}))
-	assert.False(t, needsLook(run, jobgc.Observation{State: jobgc.Pending}))
+	assert.True(t, r.needsLook(run, running))
+	assert.False(t, r.needsLook(run, jobgc.Observation{State: jobgc.Cancelled}))
+	assert.False(t, r.needsLook(run, jobgc.Observation{State: jobgc.Pending}))
 }
 
 // TestFinished_CountsFromTheRecord: the controller was away for longer than the

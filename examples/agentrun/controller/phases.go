@@ -35,17 +35,13 @@ const (
 // them.
 var conditionTypes = []string{"Ready", "Progressing", "Degraded"}
 
-// podsTimeout is how long a Job that runs may have no pod. Kubernetes usually
-// creates it within a second.
-const podsTimeout = 30 * time.Second
-
 // usualStart is how long after its creation a Job has started normally.
 const usualStart = 2 * time.Second
 
 // enter puts a run that has not ended into the phase that its Job is in, or
 // notes the error that keeps it from going on. It returns why the run has
 // failed, or does not go on although its Job runs.
-func enter(run *v1alpha1.AgentRun, found jobgc.Observation, err error) error {
+func (r *Reconciler) enter(run *v1alpha1.AgentRun, found jobgc.Observation, err error) error {
 	switch {
 	case reasonOf(err) == events.InvalidSpec && run.Status.JobRef == nil:
 		failed := &failure{events.InvalidSpec, err.Error()}
@@ -66,7 +62,7 @@ func enter(run *v1alpha1.AgentRun, found jobgc.Observation, err error) error {
 		return fail(run, reasonWorkflowJobMissing, "is gone and its result was never seen (%s)", found.State)
 	case found.State == jobgc.Suspended:
 		set(run, v1alpha1.Pending, false, reasonSuspended, "")
-	case lacksPods(run, found):
+	case r.lacksPods(run, found):
 		const text = "Job %s has started and has no pod, which a quota or pod security may refuse: " +
 			"kubectl describe job %s"
 		failed := &failure{reasonNoPods, fmt.Sprintf(text, run.Status.JobRef.Name, run.Status.JobRef.Name)}
@@ -119,22 +115,22 @@ func untilStart(before, run *v1alpha1.AgentRun, found jobgc.Observation) time.Du
 }
 
 // lacksPods reports whether a Job has no pod although its run is Running for
-// podsTimeout. It compares two times of this controller, because the clock of
+// noPodsAfter. It compares two times of this controller, because the clock of
 // the Job controller may differ.
-func lacksPods(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
-	isLong := run.Status.Reason == reasonNoPods || recordedFor(run) >= podsTimeout
+func (r *Reconciler) lacksPods(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
+	isLong := run.Status.Reason == reasonNoPods || recordedFor(run) >= r.noPodsAfter
 	return found.NoPods() && run.Status.Phase == v1alpha1.Running && isLong
 }
 
 // needsLook reports whether the status will say something about a running Job
 // that needs more than the cache: that it has no pods, or that all is well.
-func needsLook(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
+func (r *Reconciler) needsLook(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
 	switch {
 	case run.Status.Phase != v1alpha1.Running, found.Outcome != "", found.Lost():
 		return false
 	case run.Status.JobRef == nil, found.State == jobgc.Pending, found.State == jobgc.Cancelled:
 		return false // Step knows more than the Job says
-	case lacksPods(run, found) && run.Status.Reason != reasonNoPods:
+	case r.lacksPods(run, found) && run.Status.Reason != reasonNoPods:
 		return true
 	}
 	return recordedFor(run) >= heartbeat
@@ -149,9 +145,9 @@ func recordedFor(run *v1alpha1.AgentRun) time.Duration {
 }
 
 // afterOr is when to look at a run again. No event reports that no pod comes.
-func afterOr(found jobgc.Observation, usual time.Duration) time.Duration {
+func (r *Reconciler) afterOr(found jobgc.Observation, usual time.Duration) time.Duration {
 	if found.NoPods() {
-		return podsTimeout
+		return r.noPodsAfter
 	}
 	return cmp.Or(found.After, usual)
 }

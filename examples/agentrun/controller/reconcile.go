@@ -74,6 +74,8 @@ type Reconciler struct {
 	runs     *metrics.Runs
 	tracer   trace.Tracer // nil: no spans
 
+	noPodsAfter time.Duration
+
 	first sync.Once
 	since time.Time // the first attempt of this process
 }
@@ -141,7 +143,7 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	var failed error // what a person has to know
 	if !before.Status.Phase.Terminal() {
 		found.Message = secret.Text(ctx, found.Message)
-		failed = enter(run, found, err)
+		failed = r.enter(run, found, err)
 	}
 	wait := untilStart(before, run, found)
 	if err == nil && wait > 0 {
@@ -172,7 +174,7 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	r.events.Failure(run, errors.Join(failed, err)) // +events
 	switch {
 	case err == nil:
-		return afterOr(found, heartbeat), nil
+		return r.afterOr(found, heartbeat), nil
 	case run.Status.JobRef == nil && isUnanswered(err):
 		return hangDelay, err
 	}
@@ -190,7 +192,7 @@ func (r *Reconciler) follow(
 	defer cancel()
 	ref, found, err := r.jobs.Step(ctx, r.request(ctx, run, secret)) // +jobgc
 	run.Status.JobRef = ref
-	if err != nil || !needsLook(run, found) {
+	if err != nil || !r.needsLook(run, found) {
 		return found, err
 	}
 	found, err = jobgc.Inspect(ctx, r.jobsIn(ref.Namespace), *ref) // +jobgc

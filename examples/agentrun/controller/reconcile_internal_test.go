@@ -338,7 +338,7 @@ func TestReconcile_BeatsWhileTheJobRuns(t *testing.T) {
 	})
 }
 
-// TestReconcile_SaysThatAJobHasNoPods after half a minute, and not that of a
+// TestReconcile_SaysThatAJobHasNoPods after its time, and not that of a
 // cache that is late.
 func TestReconcile_SaysThatAJobHasNoPods(t *testing.T) {
 	for name, late := range map[string]bool{"NoPods": false, "TheCacheIsLate": true} {
@@ -355,7 +355,7 @@ func TestReconcile_SaysThatAJobHasNoPods(t *testing.T) {
 					g.change(t, run, starts)
 				}
 				after := g.must(t, run)
-				assert.Equal(t, podsTimeout, after)
+				assert.Equal(t, g.noPodsAfter, after)
 				time.Sleep(after)
 				g.must(t, run)
 				assert.Equal(t, v1alpha1.Running, run.Status.Phase)

@@ -102,7 +102,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	g.Reconciler = &Reconciler{
 		Client: c, live: c, jobs: guard, jobsIn: g.cluster.BatchV1().Jobs, events: g.recorder,
 		secrets: new(redact.SecretValues), measured: measured, runs: measured.Runs(),
-		writer: status.ForClient(c),
+		writer: status.ForClient(c), noPodsAfter: 5 * time.Second,
 	}
 	g.writer.Owned = conditionTypes
 	g.writer.Heartbeat = heartbeat

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -51,6 +52,8 @@ const (
 	// to 10 minutes, but it or a proxy may accept a watch and then never send
 	// or close anything.
 	watchTimeout = 11 * time.Minute
+	// podsTimeout is how long a Job that runs may have no pod by default.
+	podsTimeout = 30 * time.Second
 	// DrainTimeout is how long Events are written after the manager has
 	// stopped. With the manager's own time it must be less than the 30 seconds
 	// of a pod.
@@ -65,6 +68,10 @@ type Options struct {
 	Events     events.Options
 	Metrics    *metrics.Metrics
 	Tracer     trace.Tracer // nil means no spans
+
+	// NoPodsAfter is how long a Job that runs may have no pod until its run says
+	// so. Zero means 30 seconds. Kubernetes usually creates it within one.
+	NoPodsAfter time.Duration
 }
 
 // NewManager returns a manager with the controller, and the recorder of its
@@ -146,6 +153,7 @@ func newReconciler(
 	return &Reconciler{
 		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
 		writer: writer, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
+		noPodsAfter: cmp.Or(o.NoPodsAfter, podsTimeout),
 	}, nil
 }
 
