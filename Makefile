@@ -49,8 +49,7 @@ help:
 
 ##@ Try it
 .PHONY: demo
-demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster, DRAW=1 draws it
-	@echo "== Each package in a line or two (examples/hello) =="; go run ./examples/hello
+demo: ## Kill a usual controller and the example while each runs 50 Jobs; DEMO_CONTEXT=name uses your cluster, KEEP=1 leaves it up, DRAW=1 draws it
 	@$(DEMO) $(if $(call on,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT)) \
 		$(if $(call on,$(DRAW)),--record="$(CURDIR)/internal/docs/demo.svg")
 on = $(filter-out 0 no false,$(1))

@@ -4,9 +4,11 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"text/template"
 	"time"
@@ -24,10 +26,25 @@ const (
 	rowHeight = 20
 )
 
-// film is a recording of the printed lines: an SVG that plays in a browser, and
+// film prints lines and records them: as an SVG that plays in a browser, and
 // shows the last lines where it does not.
 type film struct {
-	shots []shot
+	out     io.Writer
+	started time.Time
+	shots   []shot
+}
+
+func newFilm(out io.Writer) *film { return &film{out: out, started: time.Now()} }
+
+// say prints what happens, after its time.
+func (f *film) say(format string, args ...any) {
+	at := fmt.Sprintf("%5.1fs  ", time.Since(f.started).Seconds())
+	f.line(at + fmt.Sprintf(format, args...))
+}
+
+func (f *film) line(line string) {
+	fmt.Fprintln(f.out, line)
+	f.add(time.Since(f.started), line)
 }
 
 // shot is a line, from the moment at which it was printed.
@@ -50,17 +67,19 @@ type cell struct {
 // column is a text that ends at two blanks or more.
 var column = regexp.MustCompile(`\S+(?: \S+)*`)
 
-// classOf is the colour of a phase.
+// loss is a number in the table.
+var loss = regexp.MustCompile(`^(\d+) of \d+$`)
+
+// classOf is the colour of a loss.
 func classOf(text string) string {
-	switch text {
-	case "Pending", "Running":
-		return "working"
-	case "Succeeded", "Failed (expected)":
+	number := loss.FindStringSubmatch(text)
+	switch {
+	case number == nil:
+		return ""
+	case number[1] == "0":
 		return "good"
-	case "Failed":
-		return "bad"
 	}
-	return ""
+	return "bad"
 }
 
 func (f *film) add(at time.Duration, line string) {
@@ -74,6 +93,19 @@ func (f *film) add(at time.Duration, line string) {
 		s.Cells = append(s.Cells, cell{X: (before + 1) * charWidth, Class: classOf(text), Text: text})
 	}
 	f.shots = append(f.shots, s)
+}
+
+// save writes the film to a file, if it has a name.
+func (f *film) save(file string) error {
+	if file == "" {
+		return nil
+	}
+	var svg bytes.Buffer
+	err := f.write(&svg)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, svg.Bytes(), 0o644) //nolint:gosec // the file's mode in git
 }
 
 // still is how long the picture stays the same at most, except at its end.

@@ -18,10 +18,10 @@ import (
 
 func TestFilm(t *testing.T) {
 	f := new(film)
-	f.add(time.Second, "  1.0s  é  Running  R&D <script>")
+	f.add(time.Second, "  1.0s  é  9 of 50  R&D <script>")
 	f.add(2*time.Second, strings.Repeat("x", 200))
 	for n := range filmRows {
-		f.add(time.Hour, fmt.Sprintf("line %d  Succeeded", n))
+		f.add(time.Hour, fmt.Sprintf("line %d  0 of 50", n))
 	}
 	var svg strings.Builder
 	require.NoError(t, f.write(&svg))
@@ -34,9 +34,9 @@ func TestFilm(t *testing.T) {
 	}
 	for reason, want := range map[string]string{
 		"A column is a character, and a text is not markup.": `<text y="20"><tspan x="24">1.0s</tspan><tspan x="72">é</tspan>` +
-			`<tspan x="96" class="working">Running</tspan><tspan x="168">R&amp;D &lt;script&gt;</tspan></text>`,
+			`<tspan x="96" class="bad">9 of 50</tspan><tspan x="168">R&amp;D &lt;script&gt;</tspan></text>`,
 		"A line is cut.":                           "x…</tspan>" + `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="1.0s"/>`,
-		"A long pause is cut.":                     `<tspan x="72" class="good">Succeeded</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/>`,
+		"A long pause is cut.":                     `<tspan x="72" class="good">0 of 50</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/>`,
 		"The last lines are shown.":                `<g transform="translate(0 -40)">`,
 		"The lines move when the picture is full.": `values="0 0;0 0;`,
 		"The last line stays for some time.":       `dur="8.0s"`,

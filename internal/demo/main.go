@@ -1,10 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo starts a real control plane on this machine, runs the AgentRun
-// controller on it, and plays the samples. While runs are in flight it kills
-// the controller once. It exits 0 if every sample ended as its file promises,
-// and on Ctrl-C. It uses no other cluster, unless --context names one.
+// Command demo starts a real control plane on this machine. There it runs fifty
+// AgentRuns under a usual controller and fifty under the example, and kills both
+// at the same moments. In the meantime the example plays the samples. It uses no
+// other cluster, unless --context names one.
+//
+// It exits 0 if the example lost nothing and each sample ended as its file
+// promises, and on Ctrl-C.
 package main
 
 import (
@@ -15,19 +18,19 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
-
-	"github.com/proompteng/controllerkit/internal/demo/play"
+	"time"
 )
 
 func main() {
 	keep := flag.Bool("keep", false, "leave everything up until Ctrl-C")
-	record := flag.String("record", "", "`file` to write the lines to, as an animated SVG")
+	record := flag.String("record", "", "`file` to write the comparison to, as an animated SVG")
 	contextName := flag.String("context", "",
 		"`name` of a kubeconfig context to use instead of a local control plane")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q; it plays all samples\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q; it takes only flags\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -45,7 +48,7 @@ func main() {
 	}
 }
 
-var errDiffers = errors.New("samples did not end as their files promise")
+var errDiffers = errors.New("the example did not do what it promises: see DIFFERS above")
 
 func demo(ctx context.Context, out io.Writer, contextName string, keep bool, record string) (err error) {
 	heading(out, "The control plane")
@@ -55,41 +58,13 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool, rec
 	}
 	defer func() { err = errors.Join(err, p.close(context.WithoutCancel(ctx))) }()
 
-	all, err := play.Load()
+	heading(out, "Fifty runs under each of two controllers, and both are killed")
+	differs, err := p.play(ctx, out, record)
 	if err != nil {
-		return err
-	}
-	var differs []string
-	if err := p.play(ctx, out, all, record); err != nil {
-		differs = append(differs, err.Error())
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-
-	heading(out, "How they ended")
-	for _, s := range all {
-		wrong := s.Check(ctx, p.stage)
-		p.show(out, s, wrong)
-		differs = append(differs, wrong...)
-	}
-	_, again := p.jobs.Count()
-	for _, name := range again {
-		differs = append(differs, name+": it has had another Job")
-	}
-	fmt.Fprintln(out)
-	if err := p.kubectlEvents(ctx, out, "missing-secret", "job-deleted"); err != nil {
-		return err
-	}
-	heading(out, "What this shows")
-	if err := p.counts(ctx, out, all); err != nil {
 		return err
 	}
 	for _, d := range differs {
 		fmt.Fprintln(out, "DIFFERS  "+d)
-	}
-	if len(differs) == 0 {
-		fmt.Fprintln(out, "Every sample ended as its file promises.")
 	}
 	p.next(out, keep)
 	if keep {
@@ -99,6 +74,28 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool, rec
 		return errDiffers
 	}
 	return nil
+}
+
+// play plays the samples while both controllers are compared, and returns what
+// the example did not do as promised.
+func (p *place) play(ctx context.Context, out io.Writer, record string) (differs []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	var samples []sample
+	var unplayed error
+	var playing sync.WaitGroup
+	playing.Go(func() { samples, unplayed = p.playSamples(ctx) })
+	differs, err = p.compare(ctx, out, record)
+	if err != nil {
+		cancel()
+	}
+	playing.Wait()
+	if err := errors.Join(err, unplayed); err != nil {
+		return nil, err
+	}
+	heading(out, "In the meantime: runs that need care, under controllerkit")
+	more, err := p.show(ctx, out, samples)
+	return append(differs, more...), err
 }
 
 func heading(out io.Writer, text string) { fmt.Fprintf(out, "\n== %s ==\n", text) }

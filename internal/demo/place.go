@@ -14,154 +14,247 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-const namespace = "controllerkit-demo"
-
-// place is where the demo plays: a cluster, the controller on it, and a
-// namespace.
+// place is where the demo plays: a cluster, and the controllers on it.
 type place struct {
 	local      *controlplane.ControlPlane // nil on a cluster that --context names
 	dir        string
-	kubectl    rig.Kubectl
-	stage      *play.Stage
-	start      func(context.Context) (*rig.Process, error)
-	controller *rig.Process
-	jobs       play.Jobs
-	inFlight   int                // runs that had not ended when the controller was killed
-	down       time.Duration      // until the next process was ready
-	counted    map[string]float64 // by the title of a counter
+	kubectl    rig.Kubectl // with all rights
+	kubeconfig string      // of the example's controller
+	config     *rest.Config
+	begun      []*controller
+
+	usual, example *controller // both are killed
+	samples        *controller // the example too, which plays the samples
+	jobs           play.Jobs   // of the samples
+}
+
+// controller is a controller, and the namespace in which it works.
+type controller struct {
+	*play.Stage
+
+	name    string
+	start   func(context.Context) error
+	process *rig.Process // that start has started last
 }
 
 // open makes the place ready. On an error nothing is left running.
 func open(ctx context.Context, out io.Writer, contextName string) (p *place, err error) {
-	p = &place{counted: map[string]float64{}}
+	p = new(place)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))
 			p = nil
 		}
 	}()
-	find := p.startLocal
-	if contextName != "" {
-		find = p.findNamed
+	if contextName == "" {
+		err = p.startLocal(ctx, out)
+	} else {
+		err = p.findNamed(ctx, out, contextName)
 	}
-	kubeconfig, err := find(ctx, out, contextName)
 	if err != nil {
 		return p, err
 	}
-	fmt.Fprintln(out, "installed the CRD agentruns.agents.controllerkit.dev and the controller's role")
-	config, err := clientcmd.BuildConfigFromFlags("", p.kubectl.Kubeconfig)
+	p.config, err = clientcmd.BuildConfigFromFlags("", p.kubectl.Kubeconfig)
 	if err != nil {
 		return p, err
 	}
-	config.QPS = -1 // no limit: the players ask often
-	if p.stage, err = play.NewStage(config, namespace); err != nil {
-		return p, err
-	}
-	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	_, err = p.stage.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
-	if err != nil {
-		p.stage = nil // the namespace is not the demo's to delete
-		return p, err
-	}
-	err = p.stage.Restrict(ctx)
-	if err != nil {
-		return p, err
-	}
-	program := filepath.Join(p.dir, "agentrun")
-	err = rig.Build(ctx, rig.AgentRun, program)
-	if err != nil {
-		return p, err
-	}
-	p.start = func(ctx context.Context) (*rig.Process, error) {
-		var env []string
-		if p.local == nil {
-			env = os.Environ() // the kubeconfig may name a program that needs it
-		}
-		return rig.Start(ctx, program, p.dir, kubeconfig, env, "--namespaces="+namespace)
-	}
-	if p.controller, err = p.start(ctx); err != nil {
-		return p, err
-	}
-	p.stage.Kill = p.kill
-	as := "under that role"
-	if p.local == nil {
-		as = "as you"
-	}
-	fmt.Fprintf(out, "the controller runs %s; its log is %s\n", as, p.controller.Log)
-	return p, nil
+	p.config.QPS = -1 // no limit: the players ask often
+	return p, p.startControllers(ctx, out)
 }
 
-// startLocal starts a local control plane. It returns the kubeconfig file of a
-// user with only the rights of the controller's role.
-func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (kubeconfig string, err error) {
+// startLocal starts a local control plane. The example's controller gets a user
+// with only the rights of its role.
+func (p *place) startLocal(ctx context.Context, out io.Writer) (err error) {
 	kubectl, _ := exec.LookPath("kubectl") // without one, Start builds it
 	p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out, Kubectl: kubectl})
 	if err != nil {
-		return "", err
+		return err
 	}
 	fmt.Fprintln(out, "API server, etcd and controllers are real; "+
 		"pods are simulated: they end as their annotations say, and no image is run")
 	p.dir = p.local.Dir()
-	p.kubectl, kubeconfig, err = rig.Local(ctx, p.local)
-	return kubeconfig, err
+	p.kubectl, p.kubeconfig, err = rig.Local(ctx, p.local)
+	return err
 }
 
 // findNamed finds a cluster by the name of its context in the files that
-// kubectl reads. It returns a kubeconfig file with that context alone. The
-// controller runs as the same person.
-func (p *place) findNamed(ctx context.Context, out io.Writer, name string) (kubeconfig string, err error) {
+// kubectl reads. It writes a kubeconfig file with that context alone. The
+// controllers run as the same person.
+func (p *place) findNamed(ctx context.Context, out io.Writer, name string) (err error) {
 	if p.dir, err = os.MkdirTemp("", "controllerkit-demo-"); err != nil {
-		return "", err
+		return err
 	}
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
-		return "", err
+		return err
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	config, err := rules.Load()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if config.Contexts[name] == nil {
-		return "", fmt.Errorf("context %q is in none of %v", name, rules.Precedence)
+		return fmt.Errorf("context %q is in none of %v", name, rules.Precedence)
 	}
 	config.CurrentContext = name
 	if err := clientcmdapi.MinifyConfig(config); err != nil {
-		return "", err
+		return err
 	}
-	kubeconfig = filepath.Join(p.dir, "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		return "", err
+	p.kubeconfig = filepath.Join(p.dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, p.kubeconfig); err != nil {
+		return err
 	}
 	cache := filepath.Join(p.dir, "kubectl-cache")
-	p.kubectl = rig.Kubectl{Path: kubectl, Kubeconfig: kubeconfig, Cache: cache}
+	p.kubectl = rig.Kubectl{Path: kubectl, Kubeconfig: p.kubeconfig, Cache: cache}
 	cluster := config.Clusters[config.Contexts[name].Cluster]
 	fmt.Fprintf(out, "using the cluster of context %s at %s\n", name, cluster.Server)
-	return kubeconfig, p.kubectl.Install(ctx)
+	return p.kubectl.Install(ctx)
 }
 
-// close stops the controller, then what it worked on.
+// startControllers builds the programs and starts the controllers, each in its
+// own namespace.
+func (p *place) startControllers(ctx context.Context, out io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	agentrun := filepath.Join(filepath.Dir(self), "demo-agentrun") // go build keeps one that is up to date
+	baseline := filepath.Join(filepath.Dir(self), "demo-baseline")
+	err = errors.Join(rig.Build(ctx, rig.AgentRun, agentrun), rig.Build(ctx, rig.Baseline, baseline))
+	if err != nil {
+		return err
+	}
+	p.samples, err = p.begin(ctx, "controllerkit", "controllerkit-samples")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		p.samples.Restrict(ctx),
+		p.run(ctx, p.samples, p.kubeconfig, agentrun, "--no-pods-after=5s"))
+	if err != nil {
+		return err
+	}
+	p.example, err = p.begin(ctx, "controllerkit", "controllerkit-demo")
+	if err != nil {
+		return err
+	}
+	err = p.run(ctx, p.example, p.kubeconfig, agentrun)
+	if err != nil {
+		return err
+	}
+	p.usual, err = p.begin(ctx, "usual", "controllerkit-demo-usual")
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := p.allowUsual(ctx)
+	if err != nil {
+		return err
+	}
+	err = p.run(ctx, p.usual, kubeconfig, baseline)
+	if err != nil {
+		return err
+	}
+	as := "with only the rights that they need"
+	if p.local == nil {
+		as = "as you"
+	}
+	fmt.Fprintf(out, "the controllers run %s; their logs are in %s\n", as, p.dir)
+	return nil
+}
+
+// begin creates the namespace of a controller.
+func (p *place) begin(ctx context.Context, name, namespace string) (*controller, error) {
+	stage, err := play.NewStage(p.config, namespace)
+	if err != nil {
+		return nil, err
+	}
+	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	_, err = stage.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{Stage: stage, name: name}
+	p.begun = append(p.begun, c)
+	return c, nil
+}
+
+// run starts a controller.
+func (p *place) run(ctx context.Context, c *controller, kubeconfig, program string, args ...string) error {
+	dir := filepath.Join(p.dir, c.Namespace) // of its log
+	err := os.Mkdir(dir, 0o700)
+	if err != nil {
+		return err
+	}
+	var env []string
+	if p.local == nil {
+		env = os.Environ() // the kubeconfig may name a program that needs it
+	}
+	args = append(args, "--namespaces="+c.Namespace)
+	c.start = func(ctx context.Context) (err error) {
+		c.process, err = rig.Start(ctx, program, dir, kubeconfig, env, args...)
+		return err
+	}
+	return c.start(ctx)
+}
+
+// allowUsual returns the kubeconfig file of the usual controller. On a local
+// control plane that is a user with only the rights that it needs.
+func (p *place) allowUsual(ctx context.Context) (kubeconfig string, err error) {
+	if p.local == nil {
+		return p.kubeconfig, nil
+	}
+	const (
+		user   = "usual-controller"
+		agents = "agents.controllerkit.dev"
+	)
+	err = rbac.Grant(ctx, p.usual.Kube, p.usual.Namespace, user, user,
+		allow(agents, "agentruns", "list", "watch", "delete"),
+		allow(agents, "agentruns/status", "update"),
+		allow("batch", "jobs", "list", "watch", "create", "patch", "delete"),
+		allow("", "secrets", "get"),
+		allow("events.k8s.io", "events", "create", "patch"))
+	if err != nil {
+		return "", err
+	}
+	config, err := p.local.User(user)
+	if err != nil {
+		return "", err
+	}
+	kubeconfig = filepath.Join(p.dir, user+".kubeconfig")
+	return kubeconfig, controlplane.WriteKubeconfig(kubeconfig, config)
+}
+
+func allow(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// close stops the controllers, then what they worked on.
 func (p *place) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	var errs []error
-	if p.controller != nil {
-		errs = append(errs, p.controller.Stop())
+	for _, c := range p.begun {
+		if c.process != nil {
+			errs = append(errs, c.process.Stop())
+		}
 	}
 	if p.local != nil {
 		return errors.Join(append(errs, p.local.Stop())...)
 	}
-	if p.stage != nil {
-		errs = append(errs, p.stage.Kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}))
+	for _, c := range p.begun {
+		errs = append(errs, c.Kube.CoreV1().Namespaces().Delete(ctx, c.Namespace, metav1.DeleteOptions{}))
 	}
 	return errors.Join(append(errs, os.RemoveAll(p.dir))...)
 }
@@ -171,9 +264,10 @@ func (p *place) next(out io.Writer, keep bool) {
 	if !keep {
 		fmt.Fprint(out, `
 Where to look next:
-  make demo KEEP=1               the same, and it stays up to look around with kubectl
-  examples/agentrun/samples      the runs that it played
-  examples/agentrun/controller   the controller, composed of the packages
+  internal/demo/baseline/usual.go          the usual controller, on controller-runtime alone
+  examples/agentrun/controller             the same with controllerkit
+  examples/controller-runtime/first        two packages in the controller that you have
+  make demo KEEP=1                         this again, and it stays up to look around with kubectl
 `)
 		return
 	}
@@ -181,10 +275,12 @@ Where to look next:
 Everything stays up until Ctrl-C here. In another terminal:
   export KUBECONFIG=%s KUBECACHEDIR=%s
   alias kubectl=%s
+  kubectl get aruns --namespace=%s
   kubectl config set-context --current --namespace=%s
   kubectl get aruns
   kubectl describe arun missing-secret
   kubectl events --for agentrun/job-deleted
   curl -s %s/metrics | grep ^controller_ | grep -v _bucket
-`, p.kubectl.Kubeconfig, p.kubectl.Cache, p.kubectl.Path, namespace, p.controller.URL)
+`, p.kubectl.Kubeconfig, p.kubectl.Cache, p.kubectl.Path, p.usual.Namespace,
+		p.samples.Namespace, p.samples.process.URL)
 }

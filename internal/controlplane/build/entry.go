@@ -135,7 +135,8 @@ func (e *entry) provide(ctx context.Context, p program, log io.Writer) (string, 
 	if executable(path) { // another process has built it
 		return path, nil
 	}
-	const building = "control plane: building %s from source, which takes minutes, once; cached in %s\n"
+	const building = "control plane: building %s from source, which takes minutes, once; cached in %s. " +
+		"A program in KUBEBUILDER_ASSETS is used instead\n"
 	_, _ = fmt.Fprintf(log, building, p.name, e.dir)
 	args := append([]string{"build"}, e.flags...)
 	if _, err := goCommand(ctx, e.source, append(args, "-o", path+".new", p.pkg)...); err != nil {

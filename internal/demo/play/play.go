@@ -30,10 +30,6 @@ type Stage struct {
 	Namespace string
 	Kube      kubernetes.Interface
 	Runs      *client.Client
-	Say       func(what string) // called with each thing that Play does to the cluster; may be nil
-	// Kill kills the controller and starts it again. If it is nil, Play leaves
-	// the controller alone.
-	Kill func(ctx context.Context) error
 }
 
 // NewStage makes the clients for a namespace.
@@ -57,7 +53,7 @@ func (on *Stage) Restrict(ctx context.Context) error {
 	return err
 }
 
-// Create creates the sample's quota and its runs.
+// Create creates the sample's quota and its run.
 func (s *Sample) Create(ctx context.Context, on *Stage) error {
 	if s.Quota != nil {
 		err := on.Limit(ctx, s.Quota)
@@ -65,18 +61,12 @@ func (s *Sample) Create(ctx context.Context, on *Stage) error {
 			return err
 		}
 	}
-	for _, name := range s.Names() {
-		run := s.Run.DeepCopy()
-		run.Name = name
-		if _, err := on.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := on.Runs.Create(ctx, s.Run, metav1.CreateOptions{})
+	return err
 }
 
 // Play performs the actions in the sample's file on its run, each at its
-// moment, and waits until all of the sample's runs are terminal.
+// moment, and waits until the run is terminal.
 func (s *Sample) Play(ctx context.Context, on *Stage) error {
 	for _, action := range []struct {
 		at string // a reason of the run; empty if the sample does not ask for the action
@@ -98,21 +88,10 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 			return err
 		}
 	}
-	if s.KillAfter > 0 && on.Kill != nil {
-		err := on.ended(ctx, s.Names()[:s.KillAfter])
-		if err != nil {
-			return err
-		}
-		err = on.Kill(ctx)
-		if err != nil {
-			return err
-		}
-	}
-	return on.ended(ctx, s.Names())
+	return on.wait(ctx, s.Run.Name, "terminal", Terminal)
 }
 
 func (s *Sample) createSecret(ctx context.Context, on *Stage) error {
-	on.say("created Secret " + s.Secret.Name)
 	_, err := on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{})
 	return err
 }
@@ -123,14 +102,11 @@ func (s *Sample) deleteJob(ctx context.Context, on *Stage) error {
 	if err != nil {
 		return err
 	}
-	job := run.Status.JobRef.Name
-	on.say("deleted Job " + job + ", which was running")
 	background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
-	return on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, job, background)
+	return on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, run.Status.JobRef.Name, background)
 }
 
 func (s *Sample) cancel(ctx context.Context, on *Stage) error {
-	on.say("cancelled " + s.Run.Name)
 	body := []byte(`{"spec":{"cancel":true}}`)
 	_, err := on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
@@ -156,17 +132,6 @@ func (on *Stage) Limit(ctx context.Context, quota *corev1.ResourceQuota) error {
 	return err
 }
 
-// ended waits until the named runs are terminal.
-func (on *Stage) ended(ctx context.Context, names []string) error {
-	for _, name := range names {
-		err := on.wait(ctx, name, "terminal", Terminal)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Check compares the cluster with the sample's promises and returns the
 // differences. Events and the last update of a Job may come a moment after the
 // run's end. Check waits for them until ctx ends, 30 seconds at most.
@@ -175,25 +140,19 @@ func (s *Sample) Check(ctx context.Context, on *Stage) []string {
 	defer cancel()
 	var differs []string
 	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		differs = s.differences(ctx, on)
+		var err error
+		differs, err = s.differences(ctx, on)
+		if err != nil {
+			differs = append(differs, err.Error())
+		}
 		return len(differs) == 0, nil
 	})
 	return differs
 }
 
-func (s *Sample) differences(ctx context.Context, on *Stage) (differs []string) {
-	for _, name := range s.Names() {
-		found, err := s.differencesOf(ctx, on, name)
-		differs = append(differs, found...)
-		if err != nil {
-			return append(differs, err.Error())
-		}
-	}
-	return differs
-}
-
-// differencesOf compares one run, its Events and its Job with the promises.
-func (s *Sample) differencesOf(ctx context.Context, on *Stage, name string) (differs []string, err error) {
+// differences compares the run, its Events and its Job with the promises.
+func (s *Sample) differences(ctx context.Context, on *Stage) (differs []string, err error) {
+	name := s.Run.Name
 	run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -244,12 +203,6 @@ func (on *Stage) Events(ctx context.Context, run string) ([]corev1.Event, error)
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return first(a).Compare(first(b)) })
 	return list.Items, nil
-}
-
-func (on *Stage) say(what string) {
-	if on.Say != nil {
-		on.Say(what)
-	}
 }
 
 // until waits for a run to have a reason.

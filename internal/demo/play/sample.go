@@ -9,7 +9,6 @@ package play
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,11 +27,9 @@ const (
 	reason         = prefix + "reason"           // and its reason
 	eventReasons   = prefix + "events"           // the reasons of its events, in order
 	job            = prefix + "job"              // "gone": no Job is left
-	copies         = prefix + "copies"           // how many runs of this kind there are
 	deleteJobAfter = prefix + "delete-job-after" // the reason at which the demo deletes the Job
 	applyAfter     = prefix + "apply-after"      // on a Secret: create it when that run has that reason
 	cancelAfter    = prefix + "cancel-after"     // the reason at which the demo cancels the run
-	killAfter      = prefix + "kill-after"       // kill the controller when so many of the runs have ended
 )
 
 // Sample is one file: a run, what happens to it from outside, and what it
@@ -42,29 +39,15 @@ type Sample struct {
 	Title string // the file's first comment
 	Run   *v1alpha1.AgentRun
 
-	Copies         int // 1 for most
 	DeleteJobAfter string
 	Secret         *corev1.Secret // nil for most
 	SecretAfter    string
 	Quota          *corev1.ResourceQuota // nil for most
 	CancelAfter    string
-	KillAfter      int // 0 for most
 
 	Phase, Reason string
 	Events        []string
 	JobGone       bool
-}
-
-// Names of the sample's runs.
-func (s *Sample) Names() []string {
-	if s.Copies == 1 {
-		return []string{s.Run.Name}
-	}
-	names := make([]string, s.Copies)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s-%02d", s.Run.Name, i+1)
-	}
-	return names
 }
 
 // Load reads every sample.
@@ -90,7 +73,7 @@ func Load() ([]*Sample, error) {
 
 func parse(file, body string) (*Sample, error) {
 	first, _, _ := strings.Cut(body, "\n")
-	s := &Sample{File: file, Title: strings.TrimPrefix(first, "# "), Copies: 1}
+	s := &Sample{File: file, Title: strings.TrimPrefix(first, "# ")}
 	for doc := range strings.SplitSeq(body, "\n---\n") {
 		var kind metav1.TypeMeta
 		err := yaml.Unmarshal([]byte(doc), &kind)
@@ -118,15 +101,6 @@ func parse(file, body string) (*Sample, error) {
 	s.DeleteJobAfter, s.CancelAfter, s.JobGone = said[deleteJobAfter], said[cancelAfter], said[job] == "gone"
 	if said[eventReasons] != "" {
 		s.Events = strings.Split(said[eventReasons], ",")
-	}
-	for name, value := range map[string]*int{copies: &s.Copies, killAfter: &s.KillAfter} {
-		if said[name] == "" {
-			continue
-		}
-		var err error
-		if *value, err = strconv.Atoi(said[name]); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
 	}
 	return s, nil
 }
