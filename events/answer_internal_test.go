@@ -32,7 +32,7 @@ func TestRead(t *testing.T) {
 	}{
 		"Conflict":      {"Another name is free. An update has no name to change.", answerOf(409, metav1.StatusReasonAlreadyExists, nil), nameTaken, namespaceFails},
 		"Expired":       {"The Event has outlived its TTL. A create names none.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), rejected, eventGone},
-		"NoGroup":       {"The router answers.", answerOf(404, metav1.StatusReasonNotFound, router), groupAbsent, groupAbsent},
+		"NoGroup":       {"A 404 of the router means that the group is not served.", answerOf(404, metav1.StatusReasonNotFound, router), groupAbsent, groupAbsent},
 		"NoNamespace":   {"It is gone, not the Event.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), namespaceGone, namespaceGone},
 		"Terminating":   {"A 403 without a missing permission.", answerOf(403, metav1.StatusReasonForbidden, terminating), namespaceGone, namespaceGone},
 		"Forbidden":     {"RBAC may grant the other group.", answerOf(403, metav1.StatusReasonForbidden, nil), groupDenied, groupDenied},
@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 		"BadRequest":    {"As a webhook denies by default.", answerOf(400, metav1.StatusReasonBadRequest, nil), rejected, rejected},
 		"TooLarge":      {"It will not get smaller.", answerOf(413, metav1.StatusReasonRequestEntityTooLarge, nil), rejected, rejected},
 		"429":           {"The server asks for time.", answerOf(429, metav1.StatusReasonTooManyRequests, nil), serverFails, serverFails},
-		"503":           {"It is overloaded.", answerOf(503, metav1.StatusReasonServiceUnavailable, nil), serverFails, serverFails},
+		"503":           {"An overloaded server takes no write at all.", answerOf(503, metav1.StatusReasonServiceUnavailable, nil), serverFails, serverFails},
 		"502":           {"A proxy finds no server.", answerOf(502, "", nil), serverFails, serverFails},
 		"401":           {"The token has expired.", answerOf(401, metav1.StatusReasonUnauthorized, nil), serverFails, serverFails},
 		"500":           {"As a webhook that fails.", answerOf(500, metav1.StatusReasonInternalError, nil), namespaceFails, namespaceFails},

@@ -70,9 +70,9 @@ func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 		"Conflict":  {"The next try has the new version.", conflict},
 		"Wrapped":   {"As controllers return it.", fmt.Errorf("update: %w", conflict)},
 		"Overtaken": {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{})},
-		"Joined":    {"Several of them.", errors.Join(conflict, overtaken{})},
+		"Joined":    {"Several conflicts together are routine.", errors.Join(conflict, overtaken{})},
 		"Aggregate": {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{conflict, overtaken{}})},
-		"Cancelled": {"Both are routine.", errors.Join(conflict, fmt.Errorf("step 2: %w", context.Canceled))},
+		"Cancelled": {"A conflict and a cancellation are both routine.", errors.Join(conflict, fmt.Errorf("step 2: %w", context.Canceled))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestClassify_FieldErrors(t *testing.T) {
 	}{
 		"One":       {"A retry finds the same.", fmt.Errorf("reconcile: %w", steps), true},
 		"Aggregate": {"An aggregate of them does too.", field.ErrorList{steps, field.Invalid(field.NewPath("spec"), 1, "no")}.ToAggregate(), true},
-		"Joined":    {"With another error.", errors.Join(steps, errAway), true},
+		"Joined":    {"Several conflicts together are routine.", errors.Join(steps, errAway), true},
 		"Internal":  {"The spec may be valid.", field.InternalError(field.NewPath("spec"), errAway), false},
 		"Nil":       {"A typed nil is not an error of a field.", (*field.Error)(nil), false},
 	} {

@@ -61,7 +61,7 @@ func TestReference_ToEveryKindOfObject(t *testing.T) {
 		"NoUID":        {"An object may not have been created yet.", noUID, "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "a"}},
 		"Cluster":      {"Events of cluster-scoped objects live in one namespace.", node, "default", corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}},
 		"Unstructured": {"Dynamic clients and generic controllers.", thing, "runs", corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: "runs", Name: "u", UID: "7"}},
-		"Metadata": {"Metadata clients.", &metav1.PartialObjectMetadata{
+		"Metadata": {"A metadata client returns such objects.", &metav1.PartialObjectMetadata{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "runs"},
 		}, "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "runs", Name: "p"}},
 		"Reference": {"An object that was never read, or a part of it.", &corev1.ObjectReference{
@@ -276,20 +276,20 @@ func TestNotes_AreFormattedAsCallersExpect(t *testing.T) {
 		do     func(*events.Recorder)
 		want   string
 	}{
-		"Args":    {"As fmt does.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "%d of %s", 3, "x") }, "3 of x"},
+		"Args":    {"The arguments are formatted as fmt does.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "%d of %s", 3, "x") }, "3 of x"},
 		"NoArgs":  {"Without arguments the verbs are text.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "50%d off, %s", []any{}...) }, "50%d off, %s"},
 		"Percent": {"An escaped percent sign is one sign.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "100%% full") }, "100% full"},
 		"Legacy":  {"tools/record Event takes no format.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", "A", "100%% %s") }, "100%% %s"},
-		"Legacyf": {"Eventf does.", func(r *events.Recorder) { r.Legacy().Eventf(object("a"), "Normal", "A", "%v", true) }, "true"},
+		"Legacyf": {"Eventf formats its arguments.", func(r *events.Recorder) { r.Legacy().Eventf(object("a"), "Normal", "A", "%v", true) }, "true"},
 		"Error":   {"The text of an error is not a format.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("%s 100%%")) }, "%s 100%%"},
-		"Secret":  {"Redacted.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("dial redis://:"+"s3cr3t"+"@h")) }, "dial redis://:[redacted]@h"},
-		"SecretArg": {"After formatting.", func(r *events.Recorder) {
+		"Secret":  {"A credential in an error is redacted.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("dial redis://:"+"s3cr3t"+"@h")) }, "dial redis://:[redacted]@h"},
+		"SecretArg": {"Redact sees the text after formatting.", func(r *events.Recorder) {
 			r.Eventf(object("a"), nil, "Normal", "A", "", "pass%s=%s", "word", "hunter2")
 		}, "password=[redacted]"},
 		"Huge": {"Cut to 1024 bytes.", func(r *events.Recorder) {
 			r.Eventf(object("a"), nil, "Normal", "A", "", strings.Repeat("ab ", 4<<20), []any{}...)
 		}, strings.Repeat("ab ", 342)[:1024]},
-		"Lines":        {"One line.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("a\nb")) }, "a b"},
+		"Lines":        {"A note is one line.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("a\nb")) }, "a b"},
 		"NilPointer":   {"An error may be a nil pointer.", func(r *events.Recorder) { r.Failure(object("a"), (*nilError)(nil)) }, "<nil>"},
 		"PanickingArg": {"fmt survives it.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "%v", panicking{}) }, "%!v(PANIC=String method: oops)"},
 	}

@@ -32,8 +32,8 @@ func TestFlapping_ShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 		every, before time.Duration
 	}{
 		"EndsFailing":         {"The pause of a failure that lasted long is obsolete after a recovery.", 7200, 1000, 100 * time.Millisecond, 11 * time.Minute},
-		"EndsRecovered":       {"Either way.", 7200, 1001, 100 * time.Millisecond, 11 * time.Minute},
-		"SlowlyAndFailing":    {"At any speed.", 1, 360, 10 * time.Second, 11 * time.Minute},
+		"EndsRecovered":       {"The last state is shown, also if it is good.", 7200, 1001, 100 * time.Millisecond, 11 * time.Minute},
+		"SlowlyAndFailing":    {"The last state is shown at any speed.", 1, 360, 10 * time.Second, 11 * time.Minute},
 		"SlowlyAndRecovered":  {"Recoveries are shown in time too.", 1, 361, 10 * time.Second, 11 * time.Minute},
 		"RarelyAndFailing":    {"At the speed of retries.", 1, 60, 100 * time.Second, 11 * time.Minute},
 		"RarelyAndRecovered":  {"At the speed of retries.", 1, 61, 100 * time.Second, 11 * time.Minute},

@@ -214,8 +214,8 @@ func TestCallersError_ThatPanicsIsAnInternalError(t *testing.T) {
 		"EmbeddedNil": {"Its Status and Error panic.", brokenError{}, "%!v(PANIC=Error method: runtime error: invalid memory address or nil pointer dereference)"},
 		"Nested":      {"Its text cannot be had.", nestedError{}, "[withheld: formatting the note panicked]"},
 		"Unwrap":      {"What it wraps cannot be had.", unwrapping{}, "unwrapping"},
-		"Reason":      {"Nor its reason.", reasoned{}, "reasoned"},
-		"Joined":      {"At any depth.", fmt.Errorf("all: %w", errors.Join(unwrapping{})), "all: unwrapping"},
+		"Reason":      {"The method Reason may panic.", reasoned{}, "reasoned"},
+		"Joined":      {"A panic is caught at any depth.", fmt.Errorf("all: %w", errors.Join(unwrapping{})), "all: unwrapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{}

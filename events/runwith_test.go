@@ -38,16 +38,16 @@ func TestRunWith_DrainsFullyOnlyAfterACleanStop(t *testing.T) {
 	}{
 		"CleanStop":     {"A manager returns nil when its workers have ended.", true, func(context.Context) error { return nil }, full},
 		"CtxErr":        {"Others return the error of their context.", true, context.Context.Err, full},
-		"Wrapped":       {"Or wrap it.", true, func(ctx context.Context) error { return fmt.Errorf("run: %w", ctx.Err()) }, full},
+		"Wrapped":       {"A clean stop may wrap the error of the context.", true, func(ctx context.Context) error { return fmt.Errorf("run: %w", ctx.Err()) }, full},
 		"Cause":         {"Or return why it ended.", true, context.Cause, full},
 		"LostLease":     {"Another leader may begin.", false, func(context.Context) error { return errDeposed }, time.Second},
 		"LostWhileStop": {"Also while the process stops.", true, func(context.Context) error { return errDeposed }, time.Second},
-		"GraceExceeded": {"Workers still run.", true, func(context.Context) error {
+		"GraceExceeded": {"Workers still run, so the stop is not clean.", true, func(context.Context) error {
 			return fmt.Errorf("failed waiting for all runnables to end within grace period of 30s: %w", context.DeadlineExceeded)
 		}, time.Second},
 		"JoinedWithOne": {"One of them failed.", true, func(ctx context.Context) error { return errors.Join(ctx.Err(), errDeposed) }, time.Second},
 		"OneShotFailed": {"A command ends with its error.", false, func(context.Context) error { return errAway }, time.Second},
-		"OneShot":       {"Or without one.", false, func(context.Context) error { return nil }, time.Second},
+		"OneShot":       {"Without a cancelled context the stop is not clean.", false, func(context.Context) error { return nil }, time.Second},
 		"OwnContext":    {"A context of run ended, not the process's.", false, func(context.Context) error { return context.Canceled }, time.Second},
 		"Panics":        {"An error that panics is not a clean stop.", true, func(context.Context) error { return comparing{} }, time.Second},
 	} {

@@ -36,6 +36,9 @@ const maxSceneLines = 60
 // that runs. After each command its accounts balance and the caps hold. With
 // -rewrite the test writes the output into the scenes.
 //
+// Read these ten first: first, text, new-reason, flapping, cap, total, unsure,
+// namespace-fails, core-namespace, stop.
+//
 // The commands are:
 //
 //   - recorder: a new one, with objects=, writes= (a minute), total= (a second)

@@ -91,7 +91,7 @@ func TestUnstarted_IsNotLoggedOtherwise(t *testing.T) {
 		reason string
 		use    func(t *testing.T, rec *events.Recorder)
 	}{
-		"Started": {"Start writes them.", func(t *testing.T, rec *events.Recorder) {
+		"Started": {"A Recorder that was started has a writer.", func(t *testing.T, rec *events.Recorder) {
 			t.Helper()
 			run(t, rec)
 			synctest.Wait()
@@ -108,7 +108,7 @@ func TestUnstarted_IsNotLoggedOtherwise(t *testing.T) {
 			rec.Failure(object("a"), errAway)
 			require.NoError(t, rec.Flush(t.Context()))
 		}},
-		"Idle": {"Nothing was recorded.", func(t *testing.T, rec *events.Recorder) {
+		"Idle": {"Nothing was recorded that could be lost.", func(t *testing.T, rec *events.Recorder) {
 			t.Helper()
 			rec.Failure(object("a"), nil)
 		}},

@@ -53,12 +53,12 @@ func TestAvailable(t *testing.T) {
 		"Served":             {"The kind is there.", serving(argoCD, rollouts, status), true, false},
 		"OnlyArgoCD":         {"The same group version, and not the kind.", serving(argoCD), false, true},
 		"OnlyASubresource":   {"A subresource is not the kind.", serving(status), false, true},
-		"NothingServed":      {"An answer too.", serving(), false, true},
+		"NothingServed":      {"An empty list is an answer too.", serving(), false, true},
 		"GroupNotFound":      {"The cluster answered: no.", failing(apierrors.NewNotFound(schema.GroupResource{}, "")), false, true},
-		"Forbidden":          {"Not known.", failing(apierrors.NewForbidden(schema.GroupResource{}, "", nil)), false, false},
-		"Unavailable":        {"Not known.", failing(apierrors.NewServiceUnavailable("starting")), false, false},
-		"NoConnection":       {"Not known.", failing(errWire), false, false},
-		"NilWithoutAnError":  {"Not known.", failing(nil), false, false},
+		"Forbidden":          {"A refusal says nothing of the CRD.", failing(apierrors.NewForbidden(schema.GroupResource{}, "", nil)), false, false},
+		"Unavailable":        {"An overloaded server says nothing of the CRD.", failing(apierrors.NewServiceUnavailable("starting")), false, false},
+		"NoConnection":       {"Without an answer nothing is known.", failing(errWire), false, false},
+		"NilWithoutAnError":  {"No list without an error says nothing.", failing(nil), false, false},
 		"AggregatedNotFound": {"A miss of a cache does not come from the cluster.", failing(errors.New("not found")), false, false},
 	}
 	for name, tc := range cases {

@@ -15,12 +15,12 @@ import (
 func TestTrafficRouting(t *testing.T) {
 	cases := map[string]bad{
 		"RouterIsNotChecked":       {"It is carried, and left to the controller.", with(`"nginx":{}`), ""},
-		"RouterOfAnyShape":         {"Its fields too.", with(`"nginx":"yes","istio":{"x":1}`), ""},
+		"RouterOfAnyShape":         {"Fields of a router are carried in any shape.", with(`"nginx":"yes","istio":{"x":1}`), ""},
 		"DelayIsRight":             {"Here it has an effect.", with(`"nginx":{}`, `"scaleDownDelaySeconds":5`), ""},
 		"MaxWeight":                {"Weights up to it.", with(`"nginx":{},"maxTrafficWeight":1000`, `"steps":[{"setWeight":900},{"pause":{}}]`), ""},
 		"WeightOverMaxWeight":      {"The weights add up to maxTrafficWeight.", with(`"nginx":{},"maxTrafficWeight":1000`, `"steps":[{"setWeight":1001},{"pause":{}}]`), "steps[0].setWeight"},
 		"WeightOverAMaxOfNoNumber": {"Then it is 100.", with(`"nginx":{},"maxTrafficWeight":"x"`, `"steps":[{"setWeight":101},{"pause":{}}]`), "steps[0].setWeight"},
-		"MaxWeightOfOne":           {"All or nothing.", with(`"plugins":{"x":{}},"maxTrafficWeight":1`, `"steps":[{"setWeight":1},{"pause":{}}]`), ""},
+		"MaxWeightOfOne":           {"With a greatest weight of 1 it is all or nothing.", with(`"plugins":{"x":{}},"maxTrafficWeight":1`, `"steps":[{"setWeight":1},{"pause":{}}]`), ""},
 		"WeightZeroIsATraffic":     {"No traffic, but a canary behind a header.", with(`"istio":{}`, `"steps":[{"setHeaderRoute":{"name":"r"}},{"setWeight":0},{"pause":{}}]`), ""},
 		"ScaleAndHeaderInOneStep":  {"The controller does both.", with(`"istio":{}`, `"steps":[{"setCanaryScale":{"replicas":1},"setHeaderRoute":{"name":"r"}},{"pause":{}}]`), ""},
 		"ScaleAndPauseInOneStep":   {"The controller does both.", with(`"istio":{}`, `"steps":[{"setCanaryScale":{"replicas":1},"pause":{}}]`), ""},

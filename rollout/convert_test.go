@@ -180,7 +180,7 @@ func TestConvert_KeepsAnExplicitStrategy(t *testing.T) {
 		"NoSurge":         {"One more pod may not work.", ptr.To(intOrString("0")), ptr.To(intOrString("1")), [2]string{"0", "1"}},
 		"SurgeOnly":       {"The other is the default.", ptr.To(intOrString("3")), nil, [2]string{"3", "25%"}},
 		"UnavailableOnly": {"The other is the default.", nil, ptr.To(intOrString("0")), [2]string{"25%", "0"}},
-		"Percentages":     {"Other ones.", ptr.To(intOrString("50%")), ptr.To(intOrString("10%")), [2]string{"50%", "10%"}},
+		"Percentages":     {"Other percentages than the default are explicit.", ptr.To(intOrString("50%")), ptr.To(intOrString("10%")), [2]string{"50%", "10%"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := web()
@@ -229,10 +229,10 @@ func TestConvert_Refuses(t *testing.T) {
 		"BadInstanceID": {"It is a label.", func(_ *appsv1.Deployment, o *rollout.Options) {
 			o.InstanceID = "a b"
 		}, []string{"metadata.labels[argo-rollouts.argoproj.io/controller-instance-id]"}},
-		"PauseOfNothing": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
+		"PauseOfNothing": {"A pause of nothing is not rounded up.", func(_ *appsv1.Deployment, o *rollout.Options) {
 			o.Steps = []rollout.Step{rollout.SetWeight(20), rollout.PauseFor(0)}
 		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
-		"PauseOfMilliseconds": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
+		"PauseOfMilliseconds": {"Milliseconds are not rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
 			o.Steps = []rollout.Step{rollout.SetWeight(20), rollout.PauseFor(1500 * time.Millisecond)}
 		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
 		"PauseOfCenturies": {"More than the controller can count.", func(_ *appsv1.Deployment, o *rollout.Options) {
@@ -268,15 +268,15 @@ func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 		want   []string
 	}{
 		"EveryFieldOfUpstreams": {"That is what it is for.", canaryOf(`{"antiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}},"canaryMetadata":{"labels":{"role":"canary"}}}`), nil},
-		"Routing":               {"Too.", canaryOf(`{"trafficRouting":{"nginx":{"stableIngress":"web"}},"canaryService":"c","stableService":"s"}`), nil},
+		"Routing":               {"Mutate may set trafficRouting.", canaryOf(`{"trafficRouting":{"nginx":{"stableIngress":"web"}},"canaryService":"c","stableService":"s"}`), nil},
 		"EmptyRouting":          {"Without a provider the stable pods stay.", canaryOf(`{"trafficRouting":{},"canaryService":"c","stableService":"s"}`), nil},
 		"EmptyRoutingScales":    {"Without it this is refused.", canaryOf(`{"trafficRouting":{},"canaryService":"c","stableService":"s","dynamicStableScale":true}`), nil},
 		"Reference":             {"The template is the Deployment's.", `{"spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`, []string{"spec.workloadRef"}},
-		"NoTemplate":            {"It is nowhere.", `{"spec":{"template":null}}`, []string{"spec.template"}},
+		"NoTemplate":            {"Mutate may not remove the template.", `{"spec":{"template":null}}`, []string{"spec.template"}},
 		"BlueGreen":             {"It is no canary.", `{"spec":{"strategy":{"canary":null,"blueGreen":{"activeService":"a"}}}}`, []string{"spec.strategy.blueGreen", "spec.strategy.canary"}},
-		"Status":                {"The controller's.", `{"status":{"phase":"Healthy"}}`, []string{"status"}},
+		"Status":                {"The status is the controller's.", `{"status":{"phase":"Healthy"}}`, []string{"status"}},
 		"BadStep":               {"It must be possible.", stepsOf(`{"setWeight":0}`, manual), []string{"spec.strategy.canary.steps[0].setWeight"}},
-		"NoMetadata":            {"Not this.", `{"metadata":null}`, []string{"metadata.name"}},
+		"NoMetadata":            {"Mutate may not remove the metadata.", `{"metadata":null}`, []string{"metadata.name"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -45,12 +45,12 @@ func TestCounts(t *testing.T) {
 		"OneReplicaWithoutSurge": {"Nothing would be tested.", sized(1, "0", "1"), 20, 0, 1},
 		"OneReplicaAtHalf":       {"Nothing old would be left: of a tie the new version gets the pod.", sized(1, "0", "1"), 50, 1, 0},
 		"TwoReplicasAtTwenty":    {"Never 0 where there are two pods.", sized(2, "0", "1"), 20, 1, 1},
-		"TwoReplicasNearlyAll":   {"Nor all.", sized(2, "0", "1"), 99, 1, 1},
+		"TwoReplicasNearlyAll":   {"One of two stays for a weight below 100.", sized(2, "0", "1"), 99, 1, 1},
 		"SurgeComesCloser":       {"1 of 4 is nearer to 25% than 1 of 3.", sized(3, "1", "0"), 25, 1, 3},
 		"SurgeIsNotNeeded":       {"1 of 10 is exactly 10%.", sized(10, "1", "0"), 10, 1, 9},
 		"ATieGoesUp":             {"1 or 2 of 3 at 50%.", sized(3, "0", "1"), 50, 2, 1},
-		"Zero":                   {"Nothing new.", sized(5, "1", "0"), 0, 0, 5},
-		"All":                    {"Nothing old.", sized(5, "1", "0"), 100, 5, 0},
+		"Zero":                   {"A weight of 0 runs no new pods.", sized(5, "1", "0"), 0, 0, 5},
+		"All":                    {"A weight of 100 runs no old pods.", sized(5, "1", "0"), 100, 5, 0},
 		"ScaledToZero":           {"No pods at all.", sized(0, "1", "0"), 50, 0, 0},
 		"SurgeAsPercentRoundsUp": {"1% of 3 is one pod.", sized(3, "1%", "0"), 25, 1, 3},
 		"NoSurgeInPercent":       {"0% of any number is none.", sized(3, "0%", "1"), 25, 1, 2},
@@ -59,7 +59,7 @@ func TestCounts(t *testing.T) {
 		"OneFenceSpoilsBoth":     {"Upstream then counts both as 0.", sized(3, "1", "abc"), 25, 1, 2},
 		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},
 		"NoCanary":               {"Without a canary there are no counts.", new(rollout.Rollout), 20, 0, 0},
-		"Nil":                    {"Nor here.", nil, 20, 0, 0},
+		"Nil":                    {"A nil Rollout has no pods.", nil, 20, 0, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

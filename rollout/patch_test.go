@@ -27,11 +27,11 @@ func TestPromotePatch(t *testing.T) {
 		"Inconclusive":       {"All three, or it hangs if the next step is a pause.", `{` + two + `"controllerPause":true,"pauseConditions":[{"reason":"InconclusiveAnalysisRun","startTime":null}],"currentStepIndex":2,"canary":{"currentStepAnalysisRunStatus":{"status":"Inconclusive"}}}`, false, `{"pauseConditions":null,"controllerPause":false,"currentStepIndex":3}`},
 		"AlreadyPromoted":    {"The plugin would skip the step after it.", `{` + two + `"controllerPause":true,"currentStepIndex":1}`, false, ""},
 		"Aborted":            {"The old version runs again until the template is put back.", `{` + two + `"abort":true,"currentStepIndex":0}`, false, ""},
-		"NothingToPromote":   {"One version runs.", `{"currentPodHash":"a","stableRS":"a","currentStepIndex":4}`, false, ""},
+		"NothingToPromote":   {"One version has nothing to promote.", `{"currentPodHash":"a","stableRS":"a","currentStepIndex":4}`, false, ""},
 		"NothingYet":         {"The first version of all.", `{"currentPodHash":"a"}`, false, ""},
-		"NoStatus":           {"No controller.", `{}`, false, ""},
+		"NoStatus":           {"No controller has seen it.", `{}`, false, ""},
 		"Full":               {"A full promotion skips the remaining steps.", `{` + two + `"controllerPause":true,"pauseConditions":[{"reason":"x","startTime":null}]}`, true, `{"promoteFull":true}`},
-		"FullAndNothingLeft": {"One version runs.", `{"currentPodHash":"a","stableRS":"a"}`, true, ""},
+		"FullAndNothingLeft": {"One version has nothing to promote.", `{"currentPodHash":"a","stableRS":"a"}`, true, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

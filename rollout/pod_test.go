@@ -16,13 +16,13 @@ func TestPods(t *testing.T) {
 	cases := map[string]bad{
 		"InitWithoutImage":      {"It runs one too.", podOf(`{"initContainers":[{"name":"init"}]}`), "initContainers[0].image"},
 		"MountOfNoVolume":       {"The server knows the rules for pods.", one(`"volumeMounts":[{"name":"v","mountPath":"/v"}]`), ""},
-		"ActiveDeadline":        {"Of Jobs.", podOf(`{"activeDeadlineSeconds":5}`), "activeDeadlineSeconds"},
-		"AnnotationKeyIsNone":   {"A qualified name.", `{"spec":{"template":{"metadata":{"annotations":{"a b":"x"}}}}}`, "spec.template.metadata.annotations"},
+		"ActiveDeadline":        {"activeDeadlineSeconds is for Jobs.", podOf(`{"activeDeadlineSeconds":5}`), "activeDeadlineSeconds"},
+		"AnnotationKeyIsNone":   {"The key of an annotation is a qualified name.", `{"spec":{"template":{"metadata":{"annotations":{"a b":"x"}}}}}`, "spec.template.metadata.annotations"},
 		"AnnotationsTooLarge":   {"256 KiB in all.", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10) + `"}}}`, "metadata.annotations"},
-		"AnnotationsAtTheLimit": {"Just right.", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-1) + `"}}}`, ""},
-		"AnnotationInCapitals":  {"Is a name.", `{"metadata":{"annotations":{"Example.COM/Team":"x"}}}`, ""},
-		"LabelKeyIsNone":        {"A qualified name.", `{"metadata":{"labels":{"a/b/c":"x"}}}`, "metadata.labels[a/b/c]"},
-		"NamespaceIsNone":       {"A DNS label.", `{"metadata":{"namespace":"a.b"}}`, "metadata.namespace"},
+		"AnnotationsAtTheLimit": {"Annotations of the greatest size are accepted.", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-1) + `"}}}`, ""},
+		"AnnotationInCapitals":  {"Capitals make a qualified name.", `{"metadata":{"annotations":{"Example.COM/Team":"x"}}}`, ""},
+		"LabelKeyIsNone":        {"The key of a label is a qualified name.", `{"metadata":{"labels":{"a/b/c":"x"}}}`, "metadata.labels[a/b/c]"},
+		"NamespaceIsNone":       {"A namespace is a DNS label.", `{"metadata":{"namespace":"a.b"}}`, "metadata.namespace"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

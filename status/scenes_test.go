@@ -30,6 +30,9 @@ const maxSceneLines = 60
 // afterwards. After each command the stored object keeps the contract with the
 // version before it. With -rewrite the test writes the output into the scenes.
 //
+// Read these ten first: first-write, times, new-spec, superseded, stale-copy,
+// field-conflict, second-controller, unanswered, pruned, refused.
+//
 // The commands are:
 //
 //   - writer: a controller with a Writer: owned, second (it does not own

@@ -64,7 +64,7 @@ func TestText_LooksAtEachPlace(t *testing.T) {
 		},
 		"Unicode":   {"Nor are its digits.", `a\u0026` + token, `a\u0026[redacted]`},
 		"Percent":   {"A URL has escapes too.", "q%3D" + token, "q%3D[redacted]"},
-		"NoPercent": {"This is none.", "100%" + token, "100%[redacted]"},
+		"NoPercent": {"A percent sign without two hex digits is no escape.", "100%" + token, "100%[redacted]"},
 		"TheEnd":    {"An escape may be cut.", `a\`, `a\`},
 	}
 	for name, tc := range cases {
@@ -77,8 +77,8 @@ func TestMerge_JoinsOverlaps(t *testing.T) {
 		reason    string
 		all, want []span
 	}{
-		"None":     {"Nothing is found.", nil, nil},
-		"Apart":    {"Neighbors stay two.", []span{{3, 5}, {0, 3}}, []span{{0, 3}, {3, 5}}},
+		"None":     {"Without a span there is nothing to merge.", nil, nil},
+		"Apart":    {"Spans that touch stay two.", []span{{3, 5}, {0, 3}}, []span{{0, 3}, {3, 5}}},
 		"Overlap":  {"A byte is enough.", []span{{0, 4}, {3, 5}}, []span{{0, 5}}},
 		"Within":   {"The longer one has both.", []span{{0, 9}, {3, 5}}, []span{{0, 9}}},
 		"Together": {"Two rules found the same.", []span{{1, 2}, {1, 2}}, []span{{1, 2}}},

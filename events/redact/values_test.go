@@ -33,14 +33,14 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 			"Values that are made from files often end with a newline.",
 			std([]byte(value + "\n")),
 		},
-		"Base64URL":      {"The other alphabet.", base64.URLEncoding.EncodeToString([]byte(value))},
+		"Base64URL":      {"Base64 has a second alphabet.", base64.URLEncoding.EncodeToString([]byte(value))},
 		"Base64After1":   {"One byte before it shifts the bits.", std([]byte("u" + value + "&z"))},
 		"Base64After2":   {"Two bytes shift them further.", std([]byte("u:" + value))},
 		"Base64After3":   {"Three bytes do not shift them.", std([]byte("me:" + value + "!"))},
 		"QueryEscaped":   {"In the query of a URL.", "https://h/?q=" + url.QueryEscape(value)},
 		"PathEscaped":    {"In the path of a URL.", "https://h/" + url.PathEscape(value)},
 		"Quoted":         {"%q of a value with a quote is not the value.", fmt.Sprintf("%q", value)},
-		"Twice":          {"Every occurrence.", value + " " + value},
+		"Twice":          {"Every occurrence is masked.", value + " " + value},
 		"AcrossTheCut":   {"Redaction comes before truncation.", strings.Repeat("a", 1015) + " " + value},
 		"InAKnownShape":  {"A registered value after a sensitive key.", "password=" + value},
 		"SplitByControl": {"Control bytes go first, or they would hide it.", "tulip &\x00 rose/42"},
@@ -177,8 +177,8 @@ func TestSecretValuesRefuse(t *testing.T) {
 		reason string
 		value  []byte
 	}{
-		"Nil":     {"Nothing to mask.", nil},
-		"Empty":   {"Nothing to mask.", []byte{}},
+		"Nil":     {"A nil value is not taken.", nil},
+		"Empty":   {"An empty value is not taken.", []byte{}},
 		"Short":   {"Seven bytes would mask ordinary words.", []byte("seven77")},
 		"Blank":   {"White space is not part of a value.", []byte("          ")},
 		"Padded":  {"White space does not make a value long.", []byte("   abc    ")},

@@ -51,17 +51,17 @@ func TestMigration_Refuses(t *testing.T) {
 		"AnotherImage": {"The first revision goes through no steps, so all pods would get it.", func(a *args) {
 			template(a).Containers[0].Image = "web:2"
 		}, []string{"spec.template.spec.containers[0].image"}},
-		"AnotherInitImage": {"No less.", func(a *args) {
+		"AnotherInitImage": {"The image of an init container is a part of the template.", func(a *args) {
 			a.live.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:1"}}
 			template(a).InitContainers = []corev1.Container{{Name: "init", Image: "init:2"}}
 		}, []string{"spec.template.spec.initContainers[0].image"}},
-		"AnotherContainer": {"No less.", func(a *args) {
+		"AnotherContainer": {"A container is a part of the template.", func(a *args) {
 			template(a).Containers = append(template(a).Containers, corev1.Container{Name: "side", Image: "side:1"})
 		}, []string{"spec.template.spec.containers"}},
 		"AnotherVariable": {"It was set in the cluster, and all pods would lose it.", func(a *args) {
 			a.live.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "s3cret"}}
 		}, []string{"spec.template.spec.containers[0].env"}},
-		"AnotherValue": {"No less.", func(a *args) {
+		"AnotherValue": {"A value of the environment is a part of the template.", func(a *args) {
 			a.live.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "s3cret"}}
 			template(a).Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "other"}}
 		}, []string{"spec.template.spec.containers[0].env[0].value"}},
@@ -69,7 +69,7 @@ func TestMigration_Refuses(t *testing.T) {
 			a.live.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FEATURE"}}
 			template(a).Containers[0].Env = []corev1.EnvVar{{Name: "FEATURE", Value: "on"}}
 		}, []string{"spec.template.spec.containers[0].env[0].value"}},
-		"HostNetwork": {"No default.", func(a *args) { a.live.Spec.Template.Spec.HostNetwork = true }, []string{"spec.template.spec.hostNetwork"}},
+		"HostNetwork": {"hostNetwork has no default that could explain it.", func(a *args) { a.live.Spec.Template.Spec.HostNetwork = true }, []string{"spec.template.spec.hostNetwork"}},
 		"GracePeriod": {"Another than the default.", func(a *args) {
 			a.live.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](120)
 		}, []string{"spec.template.spec.terminationGracePeriodSeconds"}},
@@ -92,13 +92,13 @@ func TestMigration_Refuses(t *testing.T) {
 			s.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageReadFile
 		}, []string{}},
 		"AnotherName":     {"The script would look for the wrong one.", func(a *args) { a.to.Name = "other" }, []string{"metadata.name"}},
-		"AnotherArgument": {"No less.", func(a *args) { template(a).Containers[0].Args = []string{"-v"} }, []string{"spec.template.spec.containers[0].args"}},
-		"AnotherAccount":  {"No less.", func(a *args) { a.live.Spec.Template.Spec.ServiceAccountName = "web" }, []string{"spec.template.spec.serviceAccountName"}},
+		"AnotherArgument": {"An argument is a part of the template.", func(a *args) { template(a).Containers[0].Args = []string{"-v"} }, []string{"spec.template.spec.containers[0].args"}},
+		"AnotherAccount":  {"The ServiceAccount is a part of the template.", func(a *args) { a.live.Spec.Template.Spec.ServiceAccountName = "web" }, []string{"spec.template.spec.serviceAccountName"}},
 		"AnotherChecksum": {"The configuration has changed.", func(a *args) {
 			a.live.Spec.Template.Annotations = map[string]string{"checksum/config": "2"}
 			a.to.Spec.Template.Annotations = map[string]string{"checksum/config": "1"}
 		}, []string{"spec.template.metadata.annotations[checksum/config]"}},
-		"AnotherLimit": {"No less.", func(a *args) {
+		"AnotherLimit": {"A limit is a part of the template.", func(a *args) {
 			template(a).Containers[0].Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1")}
 		}, []string{"spec.template.spec.containers[0].resources.limits"}},
 		"Restarted": {"kubectl rollout restart releases nothing.", func(a *args) {
@@ -111,19 +111,19 @@ func TestMigration_Refuses(t *testing.T) {
 		}, []string{"spec.selector"}},
 		"Paused":           {"It would never be healthy, and the plan waits for that.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
-		"TwoScalers": {"Both would stop.", func(a *args) {
+		"TwoScalers": {"Two autoscalers of the same pods both stop.", func(a *args) {
 			a.others = []unstructured.Unstructured{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"others"}},
 		"NotSettled":   {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
 		"NotAvailable": {"The new pods count, not the old ones.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{}},
-		"NotObserved":  {"An old status.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"NotObserved":  {"An old status says nothing of the pods.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
 		"NoStatus":     {"No controller has seen it.", func(a *args) { a.live.Status = appsv1.DeploymentStatus{} }, []string{"live.status"}},
 		"ThreeAtOnce": {"One call reports all.", func(a *args) {
 			a.live.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
 			a.live.Status.UpdatedReplicas = 1
 		}, []string{"live.metadata.deletionTimestamp", "live.spec.strategy.type", "live.status"}},
-		"BeingDeleted": {"Too late.", func(a *args) { a.live.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, []string{"live.metadata.deletionTimestamp"}},
+		"BeingDeleted": {"An object that is being deleted cannot be replaced.", func(a *args) { a.live.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, []string{"live.metadata.deletionTimestamp"}},
 		"Recreate":     {"Its two versions may not run together.", func(a *args) { a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"live.spec.strategy.type"}},
 		"Reference": {"The controller does the switch itself.", func(a *args) {
 			refers("never")(a.to)
@@ -170,7 +170,7 @@ func TestRollback_Refuses(t *testing.T) {
 		"Reference":        {"The Deployment has 0 replicas and would keep them.", func(a *args) { a.live = live(t, refers("onsuccess")) }, []string{"live.spec.workloadRef"}},
 		"Recreate":         {"All pods would go first.", func(a *args) { a.to.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"spec.strategy.type"}},
 		"AnotherSelector":  {"Services would miss the pods.", func(a *args) { a.to.Spec.Selector.MatchLabels = map[string]string{"app": "x"} }, []string{"spec.selector"}},
-		"NoSelector":       {"No less.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
+		"NoSelector":       {"The plan needs the selector of the Rollout.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
 		"Paused":           {"It would never have a pod.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
 		"MidCanary":        {"Some pods have the stable image, which nothing here names.", func(a *args) { a.live = midCanary(t) }, []string{"live.status"}},
@@ -186,14 +186,14 @@ func TestRollback_Refuses(t *testing.T) {
 			status(a, "availableReplicas", int64(3))
 			status(a, "conditions", []any{map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "lastTransitionTime": nil}})
 		}, []string{}},
-		"TwoScalers": {"Both would stop.", func(a *args) {
+		"TwoScalers": {"Two autoscalers of the same pods both stop.", func(a *args) {
 			a.others = []unstructured.Unstructured{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"others"}},
-		"BeingDeleted": {"Too late.", func(a *args) {
+		"BeingDeleted": {"An object that is being deleted cannot be replaced.", func(a *args) {
 			require.NoError(t, unstructured.SetNestedField(a.live.Object, "2026-01-02T03:04:05Z", "metadata", "deletionTimestamp"))
 		}, []string{"live.metadata.deletionTimestamp"}},
-		"AnotherKind":  {"Not this.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
-		"NotARollout":  {"Not this.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
+		"AnotherKind":  {"The live object has another kind.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
+		"NotARollout":  {"The spec of the live object is none of a Rollout.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
 		"AnotherImage": {"A release would be undone.", func(a *args) { a.to.Spec.Template.Spec.Containers[0].Image = "web:0" }, []string{"spec.template.spec.containers[0].image"}},
 		"ContainerLess": {"It would be gone from all pods.", func(a *args) {
 			a.to.Spec.Template.Spec.Containers[0].Name = "other"
