@@ -75,6 +75,7 @@ func TestRender_JoinsAllErrors(t *testing.T) {
 //req:shows R2
 func TestConvert_ChangesOnlyKindAndStrategy(t *testing.T) {
 	d := agents()
+	d.Spec.Paused = true
 	before := d.DeepCopy()
 	r, errs := rollout.Convert(d, rollout.Options{})
 	require.Empty(t, errs)

@@ -76,6 +76,13 @@ func TestEntriesAreTyped(t *testing.T) {
 	assert.Equal(t, "way", got[3].Note)
 	assert.Equal(t, "password=[redacted]", got[4].Note, "notes are redacted as in a cluster")
 	assert.Equal(t, []string{"Started", "Slow", "Plain", "Old", "Old"}, rec.Reasons())
+
+	missing := apierrors.NewNotFound(corev1.Resource("secrets"), "db")
+	rec.Failure(run, missing)
+	assert.Equal(t, eventstest.Entry{
+		Regarding: run, Type: "Warning", Reason: events.MissingSecret, Action: "Reconcile", Note: `secrets "db" not found`,
+		Err: missing, Terminal: true,
+	}, rec.Entries()[5])
 }
 
 func TestFailuresRecoverOnce(t *testing.T) {
