@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -179,66 +178,6 @@ func typesOf(conds []metav1.Condition) []string {
 		types = append(types, c.Type)
 	}
 	return types
-}
-
-// kubectl wait takes a condition of an older generation for one that is not
-// there yet.
-//
-//req:shows S1
-func TestPatch_UnchangedVerdictTakesTheNewGeneration(t *testing.T) {
-	verdict := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ok"}
-	cases := map[string]struct {
-		reason     string
-		generation int64
-		stored     int64
-		set        func(conds *[]metav1.Condition)
-		want       string
-	}{
-		"SetAgain": {
-			reason: "The same verdict on a new spec is of the new spec; since when it is so stays.", generation: 4, stored: 3,
-			set:  func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
-			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
-		},
-		"AsAGroup": {
-			reason: "SetConditions is as SetCondition.", generation: 4, stored: 3,
-			set: func(conds *[]metav1.Condition) {
-				status.Writer{Owned: []string{"Ready"}}.SetConditions(conds, noon.Add(time.Hour), verdict)
-			},
-			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
-		},
-		"NotLookedAt": {reason: "What the reconcile did not set keeps its generation.", generation: 4, stored: 3, set: func(*[]metav1.Condition) {}},
-		"Newer": {
-			reason: "A generation that the object never had is one of a backup, and starts over.", generation: 4, stored: 5,
-			set:  func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
-			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
-		},
-		"NeverStated": {
-			reason: "A condition that never stated one does not begin to.", generation: 4, stored: 0,
-			set: func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			before := stored()
-			before.Generation = tc.generation
-			before.Status.Conditions = []metav1.Condition{verdict}
-			before.Status.Conditions[0].ObservedGeneration = tc.stored
-			before.Status.Conditions[0].LastTransitionTime = *at(0)
-			after := before.DeepCopy()
-			tc.set(&after.Status.Conditions)
-			patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon.Add(time.Hour))
-			require.NoError(t, err)
-			assert.JSONEq(t, `{"metadata":{"resourceVersion":"41"},"status":{`+tc.want+
-				`"observedGeneration":4,"updatedAt":"2025-06-01T13:00:00Z"}}`, string(patch), tc.reason)
-
-			before.Status = after.Status
-			after = before.DeepCopy()
-			tc.set(&after.Status.Conditions)
-			patch, err = status.FieldNames{}.Patch(before, after, status.Facts{}, noon.Add(2*time.Hour))
-			require.NoError(t, err)
-			assert.Nil(t, patch, "and on the same generation nothing changes")
-		})
-	}
 }
 
 // TestSetConditions_ReportsNoChangeOfAnEqualReconcile: the group states no

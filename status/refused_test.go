@@ -153,35 +153,6 @@ func TestCommit_SendsNothingAfterARefusedSecondPatch(t *testing.T) {
 	}
 }
 
-// TestCommit_TheVerdictOfARefusedStatusIsWrittenOnce, although the whole status
-// is tried, and refused, in each reconcile. It is stored when that is possible.
-func TestCommit_TheVerdictOfARefusedStatusIsWrittenOnce(t *testing.T) {
-	s := newServer(t)
-	s.create("a")
-	s.refuses = refuseText(invalid("status.phase"))
-	reconcile := func() error {
-		before := get[Run](t, s, "a")
-		after := withPhase(before, "refused")
-		status.SetCondition(&after.Status.Conditions, cond("Ready", "False", "Broken"), noon)
-		_, err := commit(t, s, before, after, done)
-		return err
-	}
-	require.Error(t, reconcile())
-	writes := s.writes
-	s.sent()
-	for range 3 {
-		require.Error(t, reconcile(), "the error each time")
-	}
-	assert.Equal(t, writes, s.writes)
-	assert.Equal(t, 3, s.sent())
-
-	s.refuses = nil
-	require.NoError(t, reconcile())
-	live := get[Run](t, s, "a")
-	assert.Equal(t, "refused", live.Status.Phase)
-	assert.NotNil(t, live.Status.FinishedAt)
-}
-
 func invalidResource() schema.GroupResource {
 	return schema.GroupResource{Group: "example.com", Resource: "runs"}
 }

@@ -5,7 +5,6 @@ package status_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,91 +20,6 @@ func withPhase(r *Run, phase string) *Run {
 	r = r.DeepCopy()
 	r.Status.Phase = phase
 	return r
-}
-
-// TestCommit_RefusesACopyOlderThanItsOwnWrite: a cache that is late must not
-// swallow a verdict, nor mix it with the stored one.
-//
-//req:shows S4
-func TestCommit_RefusesACopyOlderThanItsOwnWrite(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		late   func(r *Run)
-	}{
-		"SameVerdictAsTheCopy": {"Unchanged would leave the newer verdict, and no event would repair it.", func(*Run) {}},
-		"SameVerdictAsStored":  {"The cache decides it again when it has the write.", func(r *Run) { r.Status.Phase = "Running" }},
-		"AnotherField":         {"A merge would take the own write for another writer's.", func(r *Run) { r.Status.Message = "late" }},
-		"SameField":            {"The own write is not a field conflict.", func(r *Run) { r.Status.Phase = "Failed" }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, stale := start(t)
-			var labels []string
-			w := via(client[Run]{s}.Patch, status.Writer{OnCommit: func(label string, _ time.Duration) { labels = append(labels, label) }})
-			_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-			require.NoError(t, err)
-			s.sent()
-			stored := get[Run](t, s, "a")
-
-			late := stale.DeepCopy()
-			tc.late(late)
-			kept := late.DeepCopy()
-			result, err := w.Commit(t.Context(), stale, late, status.Facts{})
-			require.ErrorIs(t, err, status.ErrStaleRead, tc.reason)
-			require.ErrorIs(t, err, status.ErrSuperseded, "a caller that knows the family needs no change")
-			require.NotErrorIs(t, err, status.ErrFieldConflict)
-			require.NotErrorIs(t, status.ErrSuperseded, status.ErrStaleRead)
-			require.ErrorContains(t, err, "reconcile again when the cache has caught up", "the remedy")
-			require.ErrorContains(t, err, "5m0s", "how long it lasts at most")
-			assert.Empty(t, result)
-			assert.Equal(t, []string{"written", "superseded"}, labels)
-			assert.Zero(t, s.sent(), "it is known without a request")
-			assert.Equal(t, stored, get[Run](t, s, "a"))
-			assert.Equal(t, kept, late)
-
-			// The cache has caught up.
-			fresh := get[Run](t, s, "a")
-			next := fresh.DeepCopy()
-			tc.late(next)
-			_, err = w.Commit(t.Context(), fresh, next, status.Facts{})
-			require.NoError(t, err)
-		})
-	}
-}
-
-// TestCommit_AcceptsAStaleCopyAfterARestart: the first way that stays. Another
-// process, or this one before a restart, wrote, and the first copy is from
-// before. Only a cache that waits for all writes, or a live read, prevents it.
-func TestCommit_AcceptsAStaleCopyAfterARestart(t *testing.T) {
-	s, stale := start(t)
-	predecessor := via(client[Run]{s}.Patch, status.Writer{})
-	_, err := predecessor.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-	require.NoError(t, err)
-
-	w := via(client[Run]{s}.Patch, status.Writer{})
-	result, err := w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-	require.NoError(t, err)
-	assert.Equal(t, status.Unchanged, result)
-	assert.Equal(t, "Running", get[Run](t, s, "a").Status.Phase, "the verdict Pending is lost until the next event")
-}
-
-// TestCommit_AcceptsACopyOlderThanFiveMinutes: the second way that stays. It
-// bounds how long a restored store, or a cache that gets no more changes,
-// blocks an object.
-func TestCommit_AcceptsACopyOlderThanFiveMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, stale := start(t)
-		w := via(client[Run]{s}.Patch, status.Writer{})
-		_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
-		require.NoError(t, err)
-
-		time.Sleep(5*time.Minute - time.Second)
-		_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-		require.ErrorIs(t, err, status.ErrStaleRead)
-		time.Sleep(time.Second)
-		result, err := w.Commit(t.Context(), stale, stale.DeepCopy(), status.Facts{})
-		require.NoError(t, err, "the refused Commit did not prolong it")
-		assert.Equal(t, status.Unchanged, result)
-	})
 }
 
 // TestCommit_RemembersByObject: the memory belongs to a client, and a Writer is

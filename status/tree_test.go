@@ -4,7 +4,6 @@
 package status_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,29 +113,4 @@ func TestFieldNames_FindsTheFieldThatEncodingJSONFinds(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"Began":"2025-06-01T12:00:00Z"}}`, string(patch), name)
 	}
-}
-
-// TestCommit_WritesOtherChangesNextToAPrunedField: a field that the server
-// prunes with every value causes one write, and hides no other change.
-func TestCommit_WritesOtherChangesNextToAPrunedField(t *testing.T) {
-	s := newServer(t)
-	s.create("a")
-	s.prunes = []string{"text"}
-	reconcile := func(text, mode string) error {
-		before := get[Report](t, s, "a")
-		after := before.DeepCopy()
-		after.Status.Text, after.Status.Mode = text, mode
-		_, err := commit(t, s, before, after, running)
-		return err
-	}
-	require.ErrorContains(t, reconcile("0", "Auto"), "status.text")
-	s.sent()
-	for i := range 5 {
-		require.NoError(t, reconcile(fmt.Sprint("text ", i), "Auto"))
-	}
-	assert.Zero(t, s.sent(), "another value of a pruned field is not a change")
-
-	require.NoError(t, reconcile("0", "Manual"))
-	assert.Equal(t, 1, s.sent())
-	assert.Equal(t, "Manual", get[Report](t, s, "a").Status.Mode)
 }

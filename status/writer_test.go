@@ -217,18 +217,6 @@ func TestCommit_CarriesOverWhatIsNotItsOwn(t *testing.T) {
 	require.ErrorIs(t, err, status.ErrFieldConflict)
 }
 
-func TestCommit_ReportsAnUndeclaredField(t *testing.T) {
-	for _, field := range []string{"observedGeneration", "updatedAt", "startedAt", "finishedAt"} {
-		s := newServer(t)
-		s.create("a")
-		s.prunes = []string{field}
-		before := get[Run](t, s, "a")
-		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), status.Facts{Progress: status.Done, StartedAt: noon})
-		require.ErrorContains(t, err, "status."+field, "or each reconcile would write it again")
-		assert.Equal(t, status.Written, result)
-	}
-}
-
 func TestCommit_RepliesWithoutAnObject(t *testing.T) {
 	before := bigRun()
 	for name, reply := range map[string]*Run{"Nil": nil, "Empty": {}} {
