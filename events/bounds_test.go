@@ -17,46 +17,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// An object that only has a count to write makes room for an object with a
-// first occurrence.
-func TestCount_MakesRoomForAFirstOccurrence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalWritesPerSecond: 0.01})
-		for _, name := range []string{"a", "b"} { // "a" is written; the limiter holds "b" for 100 s
-			rec.Failure(object(name), errAway)
-			synctest.Wait()
-		}
-		time.Sleep(190 * time.Second) // the next token comes at 200 s
-		rec.Failure(object("a"), errAway)
-		rec.Failure(object("b"), errAway)
-		rec.Failure(object("c"), errAway)
-		time.Sleep(300 * time.Second)
-		assert.Len(t, s.writes("create"), 3)
-		assert.Empty(t, rec.Stats().Lost)
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
-// TestChangedNote_ThatMakesRoomIsLost, and is counted as lost, because no Event
-// shows it.
-func TestChangedNote_ThatMakesRoomIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 1, TotalWritesPerSecond: 0.01})
-		rec.Failure(object("a"), errors.New("first"))
-		time.Sleep(90 * time.Second) // the next token comes at 100 s
-		rec.Failure(object("a"), errors.New("second"))
-		rec.Failure(object("b"), errAway)
-		time.Sleep(5 * time.Minute)
-		assert.Equal(t, map[string]int64{events.LostQueueFull: 1}, rec.Stats().Lost)
-		assert.Len(t, s.all(), 2)
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
 // What is open is kept in memory alone.
 func TestFailure_FromBeforeARestartHasNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,13 +8,6 @@ import (
 	"slices"
 )
 
-// NamespacesOf is how many namespaces r knows.
-func NamespacesOf(r *Recorder) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.namespaces)
-}
-
 // Kept is what r keeps: objects and series, and the occurrences that no write
 // has reported.
 func Kept(r *Recorder) (objects, series int, pending int64) {

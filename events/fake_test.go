@@ -225,10 +225,6 @@ func (d *dice) roll(n int) int {
 	return d.random.IntN(n)
 }
 
-func (d *dice) shorterThan(longest time.Duration) time.Duration {
-	return time.Duration(d.roll(int(longest)))
-}
-
 // concurrent returns the highest number of concurrent requests.
 func (s *server) concurrent() int {
 	s.mu.Lock()

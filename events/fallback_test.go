@@ -5,7 +5,6 @@ package events_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -105,60 +104,6 @@ func awayOnce() func() *http.Response {
 	}
 }
 
-func groups(requests []request) (out []string) {
-	for _, w := range requests {
-		out = append(out, w.group+" "+w.verb)
-	}
-	return out
-}
-
-//req:shows E3
-func TestNewGroup_IsTriedAgainEveryTenMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var absent atomic.Bool
-		absent.Store(true)
-		s := &server{}
-		s.refuse = func(_ context.Context, w request) error {
-			if absent.Load() && w.group != "" {
-				return groupAbsent()
-			}
-			return nil
-		}
-		rec, _ := start(t, s, events.Options{})
-		record := func(name string) {
-			rec.Failure(object(name), errAway)
-			synctest.Wait()
-		}
-		record("a")
-		time.Sleep(9 * time.Minute)
-		record("b") // immediately through core
-		absent.Store(false)
-		time.Sleep(time.Minute)
-		record("c")
-		assert.Equal(t, []string{"events.k8s.io create", " create", " create", "events.k8s.io create"}, groups(s.asked()))
-		assert.Len(t, s.all(), 3)
-	})
-}
-
-func TestGroup_ThatIsAbsentIsAbsentForAllNamespaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(_ context.Context, w request) error {
-			if w.group != "" {
-				return groupAbsent()
-			}
-			return nil
-		}}
-		rec, _ := start(t, s, events.Options{})
-		for _, name := range []string{"a", "b", "c"} {
-			o := object(name)
-			o.Namespace = "of-" + name
-			rec.Failure(o, errAway)
-			synctest.Wait()
-		}
-		assert.Equal(t, []string{"events.k8s.io create", " create", " create", " create"}, groups(s.asked()))
-	})
-}
-
 //req:shows E3
 func TestCoreEvents_CarryBothGenerationsOfFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -233,27 +178,5 @@ func TestSink_MayHaveOneGroupOnly(t *testing.T) {
 		assert.Len(t, s.all(), 1)
 		require.NoError(t, stop())
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
-	})
-}
-
-// Namespaces come and go, so the recorder remembers a bounded number of them.
-func TestRememberedRefusals_AreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		s.refuse = func(_ context.Context, w request) error {
-			if w.group != "" {
-				return notGranted()
-			}
-			return nil
-		}
-		rec, _ := start(t, s, events.Options{TotalWritesPerSecond: 1e6, MaxObjects: 20})
-		for i := range 200 {
-			o := object("a")
-			o.Namespace, o.UID = fmt.Sprint("ns-", i), ""
-			rec.Failure(o, errAway)
-			synctest.Wait() // it is written
-		}
-		assert.Len(t, s.all(), 200)
-		assert.Equal(t, 20, events.NamespacesOf(rec))
 	})
 }

@@ -70,48 +70,6 @@ func TestServer_ThatTakesNoNameIsNotHammered(t *testing.T) {
 	})
 }
 
-func TestCount_IsNeverGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var down atomic.Bool
-		s := &server{refuse: func(context.Context, request) error {
-			if down.Load() {
-				return unavailable()
-			}
-			return nil
-		}}
-		rec, _ := start(t, s, events.Options{})
-		rec.Failure(object("a"), errAway)
-		synctest.Wait()
-		down.Store(true)
-		rec.Failure(object("a"), errAway)
-		time.Sleep(time.Hour)
-		down.Store(false)
-		time.Sleep(time.Minute)
-		assert.Equal(t, int32(2), s.all()[0].Series.Count)
-		assert.Empty(t, rec.Stats().Lost)
-	})
-}
-
-func TestFault_PausesAllWorkers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &server{refuse: func(context.Context, request) error {
-			if time.Since(began) < 10*time.Minute {
-				return unavailable()
-			}
-			return nil
-		}}
-		rec, _ := start(t, s, events.Options{TotalWritesPerSecond: 1000})
-		for _, o := range objects(1000) {
-			rec.Failure(o, errAway)
-		}
-		time.Sleep(10 * time.Minute)
-		assert.LessOrEqual(t, len(s.asked()), 10*30+20, "one request at a time, after pauses up to two seconds")
-		time.Sleep(time.Minute)
-		assert.Len(t, s.all(), 1000)
-	})
-}
-
 // Two attempts that fail together are one fault, and a success ends the
 // doubling.
 func TestFaults_AreCountedOnce(t *testing.T) {
@@ -139,37 +97,6 @@ func TestFaults_AreCountedOnce(t *testing.T) {
 			began = time.Now()
 			down.Store(true)
 		}
-	})
-}
-
-func TestNamespace_ThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, answer := range []error{namespaceAbsent(), namespaceTerminating()} {
-			s := &server{refuse: func(context.Context, request) error { return answer }}
-			rec, stop := start(t, s, events.Options{})
-			for range 600 {
-				rec.Failure(object("a"), errAway)
-				time.Sleep(time.Second)
-			}
-			_ = stop()
-			assert.Equal(t, map[string]int64{events.LostNamespaceGone: 600}, rec.Stats().Lost)
-			assert.LessOrEqual(t, len(s.asked()), 40, "after pauses up to 30 s")
-		}
-	})
-}
-
-func TestOrder_OfTwoReasonsOfOneObject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: slowly(time.Second)}
-		rec, _ := start(t, s, events.Options{WritesPerMinute: 20})
-		for i := range 8 {
-			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("Step", i), "", "")
-		}
-		require.NoError(t, rec.Flush(t.Context()))
-		for i, ev := range s.all() {
-			assert.Equal(t, fmt.Sprint("Step", i), ev.Reason)
-		}
-		assert.Equal(t, 1, s.concurrent(), "one write about an object at a time")
 	})
 }
 

@@ -172,27 +172,6 @@ func TestObjects_WithoutAUID(t *testing.T) {
 	})
 }
 
-// TestRecovered_IsTheLastRow of kubectl describe, which shows Events in the
-// order of their creation: each recovery is a new Event.
-//
-//req:shows E7
-func TestRecovered_IsTheLastRow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{})
-		for range 5 {
-			rec.Failure(object("a"), errAway)
-			time.Sleep(5 * time.Minute)
-			rec.Failure(object("a"), nil)
-			time.Sleep(5 * time.Minute)
-			all := s.all()
-			assert.Equal(t, events.Recovered, all[len(all)-1].Reason)
-		}
-		assert.Len(t, s.all(), 10)
-		require.NoError(t, stop())
-	})
-}
-
 // TestClassify_FieldErrors: what a controller returns that has checked a spec.
 func TestClassify_FieldErrors(t *testing.T) {
 	steps := field.Required(field.NewPath("spec", "steps"), "")

@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,8 +18,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/events"
@@ -138,173 +134,6 @@ func TestAFailingNamespace_LeavesHalfOfTheThroughput(t *testing.T) {
 			assert.LessOrEqual(t, took(t, failingIn(fail), bad.objects, bad.namespaces), 2*alone+first, "%s: %+v", name, bad)
 		}
 	}
-}
-
-// TestAFailingNamespace_HasOneRequestAtATime, and all of them have half of the
-// workers.
-func TestAFailingNamespace_HasOneRequestAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		busy, most, all, mostOfAll := map[string]int{}, 0, 0, 0
-		began := time.Now()
-		s := &server{refuse: func(ctx context.Context, w request) error {
-			mu.Lock()
-			busy[w.namespace]++
-			all++
-			if time.Since(began) > time.Minute { // each has failed by then
-				most, mostOfAll = max(most, busy[w.namespace]), max(mostOfAll, all)
-			}
-			mu.Unlock()
-			<-ctx.Done()
-			mu.Lock()
-			defer mu.Unlock()
-			busy[w.namespace]--
-			all--
-			return ctx.Err()
-		}}
-		rec, stop := start(t, s, events.Options{})
-		for i := range 200 {
-			rec.Failure(inNamespace("bad-"+strconv.Itoa(i%20), fmt.Sprint("run-", i)), errAway)
-		}
-		time.Sleep(5 * time.Minute)
-		mu.Lock()
-		assert.Equal(t, 1, most)
-		assert.LessOrEqual(t, mostOfAll, 4)
-		mu.Unlock()
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
-// TestAFailingNamespace_IsWrittenWhenItRecovers: what waited is not lost, and
-// the pause is at most 30 s.
-func TestAFailingNamespace_IsWrittenWhenItRecovers(t *testing.T) {
-	for _, name := range []string{"500", "Hangs", "HangsThen504"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				fail := failures()[name]
-				s := &server{refuse: func(ctx context.Context, w request) error {
-					if w.namespace == "bad" && time.Since(began) < 4*time.Minute {
-						return fail(ctx)
-					}
-					return nil
-				}}
-				rec, stop := start(t, s, events.Options{})
-				for i := range 100 {
-					rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
-				}
-				time.Sleep(5 * time.Minute)
-				assert.Len(t, s.all(), 100)
-				require.NoError(t, stop())
-				assertAccounts(t, rec)
-			})
-		})
-	}
-}
-
-// TestAFailingNamespace_DoesNotFillTheMemory: a healthy newcomer finds room.
-func TestAFailingNamespace_DoesNotFillTheMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := failingIn(failures()["500"])
-		rec, stop := start(t, s, events.Options{MaxObjects: 100})
-		for i := range 1000 {
-			rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
-			time.Sleep(10 * time.Millisecond)
-		}
-		for i := range 50 {
-			rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
-		}
-		time.Sleep(5 * time.Second)
-		assert.Len(t, s.all(), 50)
-		require.Empty(t, events.Unbalanced(rec))
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
-// TestTheServer_IsPausedForItsOwnFaultsOnly: these concern every namespace.
-func TestTheServer_IsPausedForItsOwnFaultsOnly(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		err    error
-		paused bool
-	}{
-		"429":          {"It asks for time.", tooManyRequests(20), true},
-		"503":          {"It is overloaded or starts.", unavailable(), true},
-		"401":          {"The token is the same everywhere.", apierrors.NewUnauthorized("expired"), true},
-		"502":          {"The proxy before the server answers it.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, true},
-		"NoConnection": {"There is no way to it.", errors.New("dial tcp 10.96.0.1:443: connect: connection refused"), true},
-		"500":          {"A webhook of one namespace may fail.", apierrors.NewInternalError(errors.New("webhook")), false},
-		"504":          {"Or take too long.", apierrors.NewTimeoutError("webhook", 0), false},
-		"403":          {"A Role is of one namespace.", notGranted(), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{refuse: func(_ context.Context, w request) error {
-					if w.namespace == "bad" {
-						return tc.err
-					}
-					return nil
-				}}
-				rec, _ := start(t, s, events.Options{})
-				rec.Failure(inNamespace("bad", "a"), errAway)
-				synctest.Wait()
-				rec.Failure(inNamespace("good", "b"), errAway)
-				synctest.Wait()
-				assert.Equal(t, tc.paused, len(s.all()) == 0, tc.reason)
-			})
-		})
-	}
-}
-
-// TestAnOutage_EndsForAllNamespaces: no namespace fails after it.
-func TestAnOutage_EndsForAllNamespaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &server{refuse: func(context.Context, request) error {
-			if time.Since(began) < 2*time.Minute {
-				return unavailable()
-			}
-			return nil
-		}}
-		rec, stop := start(t, s, events.Options{})
-		for i := range 400 {
-			rec.Failure(inNamespace("good-"+strconv.Itoa(i%40), fmt.Sprint("run-", i)), errAway)
-		}
-		time.Sleep(2 * time.Minute)
-		assert.LessOrEqual(t, len(s.asked()), 80, "one request at a time finds out")
-		time.Sleep(time.Minute)
-		assert.Len(t, s.all(), 400)
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
-}
-
-// TestOneRefusal_DoesNotSilenceANamespace: objects about which nothing waits
-// are not what a failing namespace needs room for.
-func TestOneRefusal_DoesNotSilenceANamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(_ context.Context, w request) error {
-			if w.reason == "Refused" {
-				return apierrors.NewInvalid(schema.GroupKind{Kind: "Event"}, "x", nil)
-			}
-			return nil
-		}}
-		rec, stop := start(t, s, events.Options{MaxObjects: 10})
-		for i := range 6 {
-			rec.Eventf(inNamespace("runs", fmt.Sprint("run-", i)), nil, "Normal", "Started", "", "")
-		}
-		time.Sleep(time.Minute)
-		rec.Eventf(inNamespace("runs", "refused"), nil, "Normal", "Refused", "", "")
-		time.Sleep(time.Minute)
-		rec.Failure(inNamespace("runs", "new"), errAway)
-		time.Sleep(time.Minute)
-		assert.Len(t, s.all(), 7)
-		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
-		require.Empty(t, events.Unbalanced(rec))
-		_ = stop()
-	})
 }
 
 // TestAnUpdate_IsNotRenamed: a webhook may give any reason to its refusal.

@@ -6,7 +6,6 @@ package events_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,56 +49,6 @@ func TestPatience_CountsFromTheWrite(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestUpdate_ThatFailsIsTriedAgainAtOnce, which is after the pause that a
-// fault of the server makes, and counted.
-func TestUpdate_ThatFailsIsTriedAgainAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var refused atomic.Bool
-		s := &server{refuse: func(_ context.Context, w request) error {
-			if w.verb == "patch" && !refused.Swap(true) {
-				return unavailable()
-			}
-			return nil
-		}}
-		rec, stop := start(t, s, events.Options{})
-		time.Sleep(24 * time.Hour)
-		rec.Failure(object("a"), errAway)
-		time.Sleep(time.Second)
-		rec.Failure(object("a"), errAway)
-		time.Sleep(time.Hour)
-		asked := s.asked()
-		require.Len(t, asked, 3)
-		assert.Equal(t, 250*time.Millisecond, asked[2].at.Sub(asked[1].at))
-		assert.EqualValues(t, 1, rec.Stats().Retried)
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
-}
-
-// TestAttempt_WithoutAnAnswerEnds after five seconds.
-func TestAttempt_WithoutAnAnswerEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var took atomic.Int64
-		s := &server{refuse: func(ctx context.Context, _ request) error {
-			if took.Load() > 0 {
-				return nil
-			}
-			began := time.Now()
-			<-ctx.Done()
-			took.Store(int64(time.Since(began)))
-			return ctx.Err()
-		}}
-		rec, stop := start(t, s, events.Options{})
-		time.Sleep(24 * time.Hour)
-		rec.Failure(object("a"), errAway)
-		time.Sleep(time.Minute)
-		assert.Equal(t, 5*time.Second, time.Duration(took.Load()))
-		assert.Len(t, s.all(), 1, "the next answer arrives")
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
 }
 
 // TestAnswers_MayHoldNilPointers: a nil pointer means success. If an error

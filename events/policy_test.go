@@ -34,21 +34,6 @@ func TestPolicy_ThatDeniesOneObject(t *testing.T) {
 	})
 }
 
-// TestPolicy_ThatDeniesOneObjectInOneGroup: it is written by core/v1.
-func TestPolicy_ThatDeniesOneObjectInOneGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(ctx context.Context, w request) error {
-			if w.group == "" {
-				return nil
-			}
-			return denyBad(ctx, w)
-		}}
-		recordOneBad(t, s)
-		isBad := func(w request) bool { return w.object == "bad" && w.verb == "create" && w.stored }
-		assert.Equal(t, 1, s.count(isBad))
-	})
-}
-
 func denyBad(_ context.Context, w request) error {
 	if w.object == "bad" {
 		return apierrors.NewForbidden(corev1.Resource("events"), w.name, errors.New("denied by policy"))

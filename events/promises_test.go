@@ -75,61 +75,6 @@ func TestStart_SaysThatThereIsNoScheme(t *testing.T) {
 	}
 }
 
-// TestPending_IsNeverNegative: a Flush that outlives RunWith writes an Event
-// when all is counted already. Repeats of that Event do not stay pending.
-func TestPending_IsNeverNegative(t *testing.T) {
-	for name, answer := range map[string]error{"Stored": nil, "Fails": unavailable(), "Denied": notGranted(), "Rejected": rejected(), "Expired": expired("x")} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{refuse: func(context.Context, request) error {
-					time.Sleep(500 * time.Millisecond)
-					return answer
-				}}
-				rec, err := events.New(s.sink(), controller, events.Options{DrainTimeout: time.Millisecond})
-				require.NoError(t, err)
-				rec.Failure(object("a"), errAway)
-				flushed := make(chan error, 1)
-				go func() { flushed <- rec.Flush(t.Context()) }()
-				synctest.Wait()
-				rec.Failure(object("a"), errAway)
-				rec.Failure(object("a"), errAway) // no write is left that could report these
-				ctx, cancel := context.WithCancel(t.Context())
-				cancel()
-				_ = rec.RunWith(ctx, untilEnd)
-				require.Empty(t, events.Unbalanced(rec))
-				assert.Equal(t, int64(3), rec.Stats().Pending, "its write is under way")
-				t.Log(<-flushed) // the accounts hold with and without an error
-				time.Sleep(time.Minute)
-				require.Empty(t, events.Unbalanced(rec))
-				assertAccounts(t, rec)
-			})
-		})
-	}
-}
-
-// TestCaps_HoldForDeniedRequests: both groups deny, and each attempt is two
-// requests.
-//
-//req:shows E6
-func TestCaps_HoldForDeniedRequests(t *testing.T) {
-	for _, n := range []int{1, 2, 5, 60} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &server{refuse: func(context.Context, request) error { return notGranted() }}
-			rec, stop := start(t, s, events.Options{WritesPerMinute: n, TotalWritesPerSecond: 2})
-			for i := range 600 {
-				for _, o := range objects(3) {
-					rec.Eventf(o, nil, "Warning", fmt.Sprint("Reason", i%7), "", "x")
-				}
-				time.Sleep(time.Second)
-			}
-			assertCap(t, s, n)
-			assertTotal(t, s, 2)
-			_ = stop()
-			assertAccounts(t, rec)
-		})
-	}
-}
-
 // TestConcurrency_OfRunWithAndFlush, with an ended context as well.
 func TestConcurrency_OfRunWithAndFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

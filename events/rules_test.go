@@ -168,41 +168,6 @@ func TestNewReason_DoesNotWaitBehindAFlappingOne(t *testing.T) {
 	})
 }
 
-// TestRelatedObjects_OfABurstLoseNone: each has its series, and the first
-// Events wait for tokens.
-func TestRelatedObjects_OfABurstLoseNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		for i := range 25 {
-			rec.Eventf(object("a"), object(fmt.Sprint("pod-", i)), "Normal", "Created", "Create", "created a pod")
-		}
-		time.Sleep(2 * time.Hour)
-		assert.Len(t, s.all(), 25)
-		assert.Empty(t, rec.Stats().Lost)
-	})
-}
-
-// TestSeries_BeyondSixtyFourAreLostUnderTheirOwnCause, which says what to fix.
-func TestSeries_BeyondSixtyFourAreLostUnderTheirOwnCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, err := events.New(s.sink(), controller, events.Options{})
-		require.NoError(t, err)
-		for i := range 70 {
-			rec.Eventf(object("a"), object(fmt.Sprint("pod-", i)), "Normal", "Created", "Create", "created a pod")
-		}
-		var log lines
-		stop := runLogged(t, rec, &log)
-		synctest.Wait()
-		lost := rec.Stats().Lost
-		assert.Equal(t, map[string]int64{events.LostSeriesFull: 70 - 64}, lost)
-		assert.Contains(t, log.String(), "64 reasons, actions or related objects")
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
-}
-
 // TestSeries_OfAllObjectsAreBounded: four times MaxObjects in all. Others make
 // room.
 func TestSeries_OfAllObjectsAreBounded(t *testing.T) {
@@ -220,48 +185,6 @@ func TestSeries_OfAllObjectsAreBounded(t *testing.T) {
 			require.Empty(t, events.Unbalanced(rec), "object %d", i)
 		}
 		_ = stop()
-	})
-}
-
-// TestNamespace_OfARefusedNameIsTried: the Events of a new namespace with the
-// name of one that was gone are not dropped untried.
-func TestNamespace_OfARefusedNameIsTried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var exists atomic.Bool
-		s := &server{refuse: func(context.Context, request) error {
-			if exists.Load() {
-				return nil
-			}
-			return namespaceAbsent()
-		}}
-		rec, stop := start(t, s, events.Options{})
-		rec.Failure(inNamespace("tenant", "a"), errAway)
-		time.Sleep(time.Second)
-		exists.Store(true)
-		rec.Failure(inNamespace("tenant", "b"), errAway)
-		rec.Failure(inNamespace("tenant", "c"), errAway)
-		time.Sleep(time.Minute)
-		assert.Len(t, s.all(), 2)
-		assert.Equal(t, map[string]int64{events.LostNamespaceGone: 1}, rec.Stats().Lost)
-		require.NoError(t, stop())
-	})
-}
-
-// TestFirstNormals_DoNotStarveUpdates: each tenth turn is an update's.
-func TestFirstNormals_DoNotStarveUpdates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		rec.Failure(object("old"), errAway)
-		time.Sleep(time.Minute)
-		for i := range 10 * 60 * 30 { // 30 a second, of which 20 may be written
-			rec.Eventf(object(fmt.Sprint("new-", i)), nil, "Normal", "Started", "Run", "")
-			time.Sleep(time.Second / 30)
-			if i == 3000 {
-				rec.Failure(object("old"), errAway)
-			}
-		}
-		assert.NotZero(t, s.count(func(w request) bool { return w.verb == "patch" && w.object == "old" }))
 	})
 }
 

@@ -5,7 +5,6 @@ package events_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,109 +60,6 @@ func TestStart_DrainsWithinTheDrainTimeout(t *testing.T) {
 	})
 }
 
-func TestStart_ReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: slowly(time.Second)}
-		rec, stop := start(t, s, events.Options{DrainTimeout: 10 * time.Second})
-		for _, o := range objects(500) {
-			rec.Failure(o, errAway)
-			rec.Failure(o, errAway)
-		}
-		began := time.Now()
-		require.NoError(t, stop())
-		assert.Equal(t, 10*time.Second, time.Since(began))
-		told := int64(2 * len(s.all()))
-		assert.InDelta(t, 40, told, 4, "two workers, ten seconds, one second each, two occurrences")
-		assert.Equal(t, map[string]int64{events.LostShutdown: 1000 - told}, rec.Stats().Lost)
-		assertAccounts(t, rec)
-	})
-}
-
-func TestGrace_IsNotSatOutInVain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{WritesPerMinute: 1})
-		rec.Failure(object("a"), errAway)
-		synctest.Wait()
-		rec.Failure(object("a"), errAway) // a count that may be written in a minute
-		began := time.Now()
-		require.NoError(t, stop(), "a missing count is not a loss: the Event is there")
-		assert.Zero(t, time.Since(began))
-		assert.Empty(t, rec.Stats().Lost)
-		assertAccounts(t, rec)
-
-		rec, stop = start(t, s, events.Options{})
-		for range 4 {
-			rec.Failure(object("c"), errAway)
-			require.NoError(t, rec.Flush(t.Context()))
-		}
-		rec.Failure(object("c"), errAway)
-		began = time.Now()
-		require.NoError(t, stop())
-		assert.Zero(t, time.Since(began), "the stop does not wait for it, although the drain timeout has time")
-
-		rec, stop = start(t, s, events.Options{WritesPerMinute: 1})
-		rec.Failure(object("b"), errAway)
-		synctest.Wait()
-		rec.Eventf(object("b"), nil, "Warning", "New", "", "a first occurrence that must wait for a minute")
-		began = time.Now()
-		require.NoError(t, stop())
-		assert.Zero(t, time.Since(began))
-		assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost)
-	})
-}
-
-func TestFirstOccurrence_MayStillComeWithinTheDrainTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{})
-		for i := range 4 { // one more than the bucket holds
-			rec.Eventf(object("a"), nil, "Warning", fmt.Sprint("Reason", i), "", "first")
-		}
-		require.NoError(t, stop())
-		assert.Len(t, s.all(), 4)
-		assertCap(t, s, 5)
-	})
-}
-
-// A changed note and a second recovery are new Events too.
-func TestStop_MayWriteAnyNewEventInTime(t *testing.T) {
-	for name, outcomes := range map[string][]error{
-		"ChangedNotes":   {invalid("one"), invalid("two"), invalid("three"), invalid("four")},
-		"SecondRecovery": {errAway, nil, errAway, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{}
-				rec, stop := start(t, s, events.Options{})
-				for _, err := range outcomes {
-					rec.Failure(object("a"), err)
-					synctest.Wait()
-				}
-				require.NoError(t, stop())
-				assert.Len(t, s.all(), 4, "one more than the bucket holds")
-				assertCap(t, s, 5)
-				assertAccounts(t, rec)
-			})
-		})
-	}
-}
-
-func TestEvents_AfterStartAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{})
-		require.NoError(t, stop())
-		rec.Failure(object("a"), errAway)
-		rec.Legacy().Event(object("a"), "Normal", "A", "b")
-		require.NoError(t, rec.Flush(t.Context()))
-		assert.Equal(t, map[string]int64{events.LostShutdown: 2}, rec.Stats().Lost)
-		assertAccounts(t, rec)
-		objects, _, _ := events.Kept(rec)
-		assert.Zero(t, objects)
-	})
-}
-
 func TestRecorder_StartsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, stop := start(t, &server{}, events.Options{})
@@ -184,56 +80,6 @@ func TestContext_ThatHasEndedStillDrains(t *testing.T) {
 		cancel()
 		require.NoError(t, rec.RunWith(ctx, untilEnd))
 		assert.Len(t, s.all(), 1)
-	})
-}
-
-func TestFlush_WritesCountsWithoutWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, started := range []bool{true, false} {
-			s := &server{}
-			rec, err := events.New(s.sink(), controller, events.Options{})
-			require.NoError(t, err)
-			if started {
-				run(t, rec)
-			}
-			rec.Failure(object("a"), errAway)
-			require.NoError(t, rec.Flush(t.Context()))
-			for range 9 {
-				rec.Failure(object("a"), errAway)
-			}
-			began := time.Now()
-			require.NoError(t, rec.Flush(t.Context()))
-			assert.Zero(t, time.Since(began), "the pause is not waited for")
-			assert.Equal(t, int32(10), s.all()[0].Series.Count)
-			rec.Failure(object("a"), errAway)
-			require.NoError(t, rec.Flush(t.Context()))
-			rec.Failure(object("a"), errAway)
-			require.NoError(t, rec.Flush(t.Context()))
-			assert.Equal(t, 20*time.Second, time.Since(began).Truncate(time.Second), "the cap is")
-			require.NoError(t, rec.Flush(t.Context()), "nothing to do")
-			assertCap(t, s, 5)
-		}
-	})
-}
-
-func TestFlush_EndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, started := range []bool{true, false} {
-			s := &server{refuse: func(context.Context, request) error { return unavailable() }}
-			rec, err := events.New(s.sink(), controller, events.Options{})
-			require.NoError(t, err)
-			if started {
-				run(t, rec)
-			}
-			rec.Failure(object("a"), errAway)
-			rec.Failure(object("b"), errAway)
-			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errAway)
-			err = rec.Flush(ctx)
-			cancel()
-			require.ErrorIs(t, err, errAway)
-			require.ErrorContains(t, err, "2 occurrences")
-			assert.Equal(t, int64(2), rec.Stats().Pending, "and are kept")
-		}
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,20 +27,6 @@ func objects(n int) []*corev1.ConfigMap {
 	return out
 }
 
-// failAll reports a failure of each object every period, its resourceVersion
-// moving.
-func failAll(rec *events.Recorder, all []*corev1.ConfigMap, period, length time.Duration) (calls int64) {
-	for round := range int(length / period) {
-		for _, o := range all {
-			o.ResourceVersion = strconv.Itoa(round)
-			rec.Failure(o, errAway)
-			calls++
-		}
-		time.Sleep(period)
-	}
-	return calls
-}
-
 // assertTotal checks that no span of time holds more writes than the limiter of
 // all allows.
 func assertTotal(t *testing.T, s *server, perSecond float64) {
@@ -57,57 +42,6 @@ func assertTotal(t *testing.T, s *server, perSecond float64) {
 			}
 		}
 	}
-}
-
-//req:shows E6
-func TestVolume_TwentyThousandObjectsFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		const n = 20_000 / scale
-		rec, stop := start(t, s, events.Options{WritesPerMinute: 1, TotalWritesPerSecond: 50, MaxObjects: 32_768})
-		calls := failAll(rec, objects(n), time.Second, 10*time.Minute)
-		assert.LessOrEqual(t, len(s.asked()), 600*50+250)
-		assert.Len(t, s.writes("create"), n, "each object's failure is seen once")
-		assertTotal(t, s, 50)
-		assertCap(t, s, 1)
-		assert.Equal(t, calls, rec.Stats().Recorded)
-		_ = stop()
-		assertAccounts(t, rec)
-	})
-}
-
-// Beyond what it remembers a Recorder may start over with an object, but it
-// cannot make a storm of it.
-//
-//req:shows E6
-func TestEviction_IsNoCliff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, n := range []int{1024 / scale, 1024/scale + 1, 2048 / scale, 10_240 / scale} {
-			s := &server{}
-			rec, stop := start(t, s, events.Options{MaxObjects: 1024 / scale})
-			failAll(rec, objects(n), time.Second, 5*time.Minute)
-			assert.LessOrEqual(t, len(s.asked()), 300*20+100, "%d objects", n)
-			assertTotal(t, s, 20)
-			_ = stop()
-			assertAccounts(t, rec)
-		}
-	})
-}
-
-//req:shows E6
-func TestVolume_AHundredThousandObjectsWithTheDefaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, stop := start(t, s, events.Options{})
-		calls := failAll(rec, objects(100_000/scale), 10*time.Second, 10*time.Minute)
-		assert.LessOrEqual(t, len(s.asked()), 600*20+100)
-		assertTotal(t, s, 20)
-		st := rec.Stats()
-		assert.Equal(t, calls, st.Recorded)
-		assert.NotZero(t, st.Lost[events.LostQueueFull], "what found no room is counted")
-		require.NoError(t, stop())
-		assertAccounts(t, rec)
-	})
 }
 
 // For any input at any time the caps hold, and every occurrence is counted.
