@@ -290,12 +290,6 @@ func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 	assert.Equal(t, []string{"spec"}, paths(errs), "JSON has no channels")
 }
 
-func TestPauseFor(t *testing.T) {
-	data, err := json.Marshal([]rollout.Step{rollout.PauseManual(), rollout.PauseFor(90 * time.Minute)})
-	require.NoError(t, err)
-	assert.JSONEq(t, `[{"pause":{}},{"pause":{"duration":"1h30m0s"}}]`, string(data))
-}
-
 func TestRollout_MarshalsToEqualBytes(t *testing.T) {
 	want, err := json.Marshal(canary(t))
 	require.NoError(t, err)

@@ -69,20 +69,6 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestCounts_StayWithinTheBounds holds for every size and weight: there are as
-// many pods as asked for, or one more where that is allowed; and with two of
-// them or more both versions run, unless the weight is 0 or 100, or upstream
-// finds no count at all: without a surge, for a weight that is half a pod short
-// of all. Then it takes none, and a pause there is refused.
-func TestCounts_StayWithinTheBounds(t *testing.T) {
-	for replicas := range int32(60) {
-		for weight := range int32(101) {
-			withinTheBounds(t, replicas, weight, 0)
-			withinTheBounds(t, replicas, weight, 1)
-		}
-	}
-}
-
 func withinTheBounds(t *testing.T, replicas, weight, surge int32) {
 	t.Helper()
 	canary, stable := sized(replicas, fmt.Sprint(surge), fmt.Sprint(1-surge)).Counts(weight)

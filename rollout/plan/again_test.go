@@ -198,21 +198,6 @@ func TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile(t *testing.T) {
 	})
 }
 
-// TestPlan_RunLateDoesNotUndoARelease: the plan was carried out, and then the
-// new workload got another version.
-//
-//req:shows R5
-func TestPlan_RunLateDoesNotUndoARelease(t *testing.T) {
-	eachJourney(t, func(c *cluster, j journey) {
-		c.run(j.plan.String())
-		w := c.world()
-		release(w.Objects[j.new], "web:2")
-		c.set(w)
-		_, _ = c.try(j.plan.String())
-		assert.Equal(c, "5 pods of web:2", c.world().outcome()[j.new])
-	})
-}
-
 // TestPlan_RunAgainKeepsTheAutoscalersReplicas: nothing conflicts with them.
 //
 //req:shows R5
