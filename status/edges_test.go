@@ -320,3 +320,28 @@ func TestCommit_UnstructuredSharesNoMemoryWithBefore(t *testing.T) {
 	conditionList(after)[0].(map[string]any)["reason"] = "Edited"
 	assert.Equal(t, kept.Object, before.Object)
 }
+
+// TestCommit_AConditionWithAPrunedFieldIsWrittenOnce: the caller sets a field
+// that the conditions of the CRD do not have.
+func TestCommit_AConditionWithAPrunedFieldIsWrittenOnce(t *testing.T) {
+	for name, condition := range map[string]map[string]any{
+		"Generation": {"type": "Ready", "status": "True", "reason": "Ok", "observedGeneration": int64(1)},
+		"Time":       {"type": "Ready", "status": "True", "lastTransitionTime": "2025-06-01T12:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.create("a")
+			s.keepOnly("type", "status", "reason")
+			w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{})
+			for i := range 4 {
+				before := get[unstructured.Unstructured](t, s, "a")
+				after := before.DeepCopy()
+				list := []any{(&unstructured.Unstructured{Object: condition}).DeepCopy().Object}
+				require.NoError(t, unstructured.SetNestedSlice(after.Object, list, "status", "conditions"))
+				_, err := w.Commit(t.Context(), before, after)
+				assert.Equal(t, i == 0, err != nil, "commit %d: %v", i, err)
+			}
+			assert.Equal(t, 1, s.sent())
+		})
+	}
+}
