@@ -17,8 +17,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -206,17 +208,20 @@ func change(stored object, body []byte, kind string) (object, error) {
 	changed := runtime.DeepCopyJSON(stored)
 	switch {
 	case strings.HasPrefix(kind, "application/json-patch"):
-		var operations []struct {
-			Op, Path string
-			Value    any
+		patch, err := jsonpatch.DecodePatch(body)
+		if err != nil {
+			return nil, err
 		}
-		err := json.Unmarshal(body, &operations)
-		for _, o := range operations {
-			if o.Op == "add" || o.Op == "replace" {
-				path := strings.Split(strings.Trim(o.Path, "/"), "/")
-				_ = unstructured.SetNestedField(changed, o.Value, path...)
-			}
+		text, err := json.Marshal(stored)
+		if err != nil {
+			return nil, err
 		}
+		text, err = patch.Apply(text)
+		if err != nil {
+			return nil, err
+		}
+		changed = nil
+		err = json.Unmarshal(text, &changed)
 		return changed, err
 	case strings.Contains(kind, "merge-patch"):
 		var patch object
@@ -247,7 +252,8 @@ func merge(into, patch object) {
 
 func version(o object) string { return (&unstructured.Unstructured{Object: o}).GetResourceVersion() }
 
-// store stores an object and tells the watches.
+// store stores an object and tells the watches. An object that is being deleted
+// goes with its last finalizer.
 func (a *api) store(call request, o object) {
 	kind := "MODIFIED"
 	if a.prune != nil {
@@ -262,6 +268,10 @@ func (a *api) store(call request, o object) {
 	}
 	u.SetResourceVersion(strconv.Itoa(a.version))
 	a.objects[call.path] = o
+	if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 {
+		kind = "DELETED"
+		delete(a.objects, call.path)
+	}
 	a.send(call, kind, o)
 }
 
@@ -353,7 +363,19 @@ func (a *api) read(t *testing.T, path string, into runtime.Object) bool {
 	return found
 }
 
-// remove deletes an object as another program does.
+// delete asks for the deletion of an object, as another program does.
+func (a *api) delete(t *testing.T, path string) {
+	t.Helper()
+	parts := strings.Split(path, "/")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	o := runtime.DeepCopyJSON(a.objects[path])
+	now := metav1.Now()
+	(&unstructured.Unstructured{Object: o}).SetDeletionTimestamp(&now)
+	a.store(request{group: parts[0], resource: parts[2], path: path}, o)
+}
+
+// remove makes an object vanish.
 func (a *api) remove(t *testing.T, path string) {
 	t.Helper()
 	parts := strings.Split(path, "/")

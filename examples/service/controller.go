@@ -86,7 +86,7 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	kube.NewCache(m, "jobs", c.ofJobs)
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
 	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
-	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, jobgc.Options{Retention: keep})
+	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, jobgc.Options{Retention: keep, Finalizer: result})
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,12 @@ func (c *controller) work(ctx context.Context) {
 	}
 	c.metrics.SetWorkers(workers)
 	var working sync.WaitGroup
+	working.Go(func() {
+		err := c.releaseOrphans(ctx)
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "Jobs of deleted Reports stay held")
+		}
+	})
 	for range workers {
 		working.Go(func() { c.processQueue(ctx) })
 	}
@@ -178,7 +184,7 @@ func (c *controller) reconcile(ctx context.Context, key cache.ObjectName) (time.
 		return 0, err
 	}
 	before, ok := item.(*Report)
-	if !ok || before.DeletionTimestamp != nil { // the Job of a deleted Report goes with it
+	if !ok || before.DeletionTimestamp != nil { // releaseOrphans lets its Job go with it
 		return 0, nil
 	}
 	report := before.DeepCopy()

@@ -130,6 +130,43 @@ func TestAJobThatIsDeletedByHand_IsReportedOnce(t *testing.T) {
 	})
 }
 
+// TestADeletedJob_KeepsItsResult: a program deletes finished Jobs while the
+// service is down. The Job goes when its result is recorded.
+func TestADeletedJob_KeepsItsResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t)
+		p := start(t, a)
+		a.put(t, monthly, newReport())
+		time.Sleep(time.Second)
+		require.NoError(t, p.end())
+		a.setJob(t, completed)
+		a.delete(t, "batch/default/jobs/"+a.report(t).Status.Job.Name)
+
+		p = start(t, a)
+		time.Sleep(time.Minute)
+		assert.Equal(t, Succeeded, a.report(t).Status.Phase)
+		assert.False(t, a.read(t, "batch/default/jobs/"+a.report(t).Status.Job.Name, new(batchv1.Job)))
+		require.NoError(t, p.end())
+	})
+}
+
+// TestAJobOfADeletedReport_GoesWithIt although nothing records its result.
+func TestAJobOfADeletedReport_GoesWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t)
+		p := start(t, a)
+		a.put(t, monthly, newReport())
+		time.Sleep(time.Second)
+		job := "batch/default/jobs/" + a.report(t).Status.Job.Name
+		a.remove(t, monthly)
+		a.delete(t, job) // by the garbage collector
+		assert.True(t, a.read(t, job, new(batchv1.Job)), "it has a finalizer")
+		time.Sleep(2 * time.Minute)
+		assert.False(t, a.read(t, job, new(batchv1.Job)))
+		require.NoError(t, p.end())
+	})
+}
+
 // TestAStop_WritesTheLastEvents: a reconcile fails and the service stops. The
 // next replica leads when the lease is over, and goes on with the same Job.
 func TestAStop_WritesTheLastEvents(t *testing.T) {
