@@ -152,6 +152,7 @@ type Guard struct {
 	refs     recent[types.UID, Ref]                 // by owner, of the Jobs that this Guard created
 	released recent[types.UID, struct{}]            // by Job
 	owned    recent[string, map[types.UID][]string] // by namespace: the names of the Jobs of each owner
+	listing  turns                                  // by namespace
 }
 
 // New returns a Guard. The function client returns the Job client of a
@@ -256,30 +257,4 @@ func (g *Guard) inServer(ctx context.Context, namespace, name string) (*batchv1.
 		return nil, err
 	}
 	return getJob(ctx, jobs, Ref{Namespace: namespace, Name: name})
-}
-
-// namesOf returns the names of the Jobs that an owner controls in a namespace.
-// It lists them live, at most once in ten seconds: a cache may lack some.
-func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
-	names, ok := g.owned.get(namespace)
-	if ok {
-		return names[owner], nil
-	}
-	jobs, err := g.jobsIn(namespace)
-	if err != nil {
-		return nil, err
-	}
-	list, err := jobs.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list the Jobs in %s: %w", namespace, err)
-	}
-	names = map[types.UID][]string{}
-	for _, job := range list.Items {
-		controller := metav1.GetControllerOfNoCopy(&job)
-		if controller != nil {
-			names[controller.UID] = append(names[controller.UID], job.Name)
-		}
-	}
-	g.owned.note(namespace, names)
-	return names[owner], nil
 }

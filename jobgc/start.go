@@ -93,29 +93,6 @@ func (c *call) create(ctx context.Context) (Observation, error) {
 	return c.adopt(ctx, live, sourceLiveRead)
 }
 
-// checkOthers returns an error for a Job that an earlier version of the
-// controller created for this owner, under another name. It may do the same
-// work. An earlier version has stopped when the first Step of this process
-// begins.
-func (c *call) checkOthers(ctx context.Context) error {
-	created := c.req.Owner.GetCreationTimestamp()
-	isNew := created.IsZero() || created.After(c.began().Add(clockDifference))
-	if isNew || c.req.Name != "" {
-		return nil
-	}
-	names, err := c.namesOf(ctx, c.ref.Namespace, c.req.Owner.GetUID())
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if name != c.ref.Name {
-			return fmt.Errorf("Request.Owner controls the Job %s/%s, which Step has not created; to take it "+
-				"over, set Request.Name to its name", c.ref.Namespace, name)
-		}
-	}
-	return nil
-}
-
 // refused looks for the Job after a creation that the API server refused. A
 // call whose answer was lost may have created it, and then it may itself use up
 // the quota.
