@@ -4,6 +4,7 @@
 package jobgc
 
 import (
+	"context"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,3 +17,8 @@ func (r Retention) Final(job *batchv1.Job, f Observation, now time.Time) *int32 
 
 // Remembered counts what the Guard remembers.
 func (g *Guard) Remembered() int { return len(g.refs.entries) + len(g.released.entries) }
+
+// ReleaseOrphans is one sweep.
+func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored ownerReader) (int, error) {
+	return g.releaseOrphans(ctx, cached, stored)
+}

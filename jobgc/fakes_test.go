@@ -293,10 +293,10 @@ func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jo
 }
 
 // release is the step of a stored owner that has recorded how its run ended.
-func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention) error {
+func release(ctx context.Context, g stepper, ref jobgc.Ref) error {
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run-uid"}
 	_, _, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref, Done: true, Retention: &keep,
+		Owner: owner, Ref: &ref, Done: true,
 		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, true, nil },
 		Job:    func() (*batchv1.Job, error) { return nil, errUnexpected },
 	})

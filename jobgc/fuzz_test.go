@@ -108,10 +108,10 @@ func FuzzRetention(f *testing.F) {
 		ref.Outcome = jobgc.Succeeded
 		w.change("job", finish(finishedAt))
 		w.store.sync(w.server)
-		require.NoError(t, release(t.Context(), w.guard, ref, r))
+		require.NoError(t, release(t.Context(), w.guard, ref))
 		w.store.sync(w.server)
 		patches := w.patches
-		require.NoError(t, release(t.Context(), w.guard, ref, r))
+		require.NoError(t, release(t.Context(), w.guard, ref))
 		require.Equal(t, patches, w.patches, "once is enough")
 	})
 }

@@ -60,10 +60,10 @@ func readLive(ctx context.Context, jobs getter, ref Ref) (Observation, error) {
 		return Observation{}, err
 	}
 	if job == nil {
-		return gone(ref, Missing), nil
+		return absent(ref, Missing), nil
 	}
 	if job.UID != ref.UID {
-		return gone(ref, Replaced), nil
+		return absent(ref, Replaced), nil
 	}
 	f := StateOf(job)
 	f.Source = sourceLiveRead
@@ -101,9 +101,9 @@ func checkJob(job *batchv1.Job, ref Ref) error {
 	return nil
 }
 
-// gone is the Observation about a Job that does not exist. The Job is lost only
+// absent is the Observation about a Job that does not exist. The Job is lost only
 // if its outcome is not recorded.
-func gone(ref Ref, lost State) Observation {
+func absent(ref Ref, lost State) Observation {
 	const by = sourceLiveRead
 	switch {
 	case ref.Outcome != "":

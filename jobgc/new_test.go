@@ -71,7 +71,7 @@ func TestGuard_NotMadeByNewIsAnError(t *testing.T) {
 	for _, g := range []*jobgc.Guard{none, {}} {
 		_, _, err := g.Step(t.Context(), jobgc.Request{})
 		require.EqualError(t, err, "jobgc: the Guard is nil or empty; make it with New")
-		_, err = g.ReleaseOrphans(t.Context(), nil, nil)
-		require.EqualError(t, err, "jobgc: release orphans: jobgc: the Guard is nil or empty; make it with New")
+		err = g.SweepOrphans(t.Context(), missing, missing)
+		require.EqualError(t, err, "jobgc: the Guard is nil or empty; make it with New")
 	}
 }

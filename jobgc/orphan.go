@@ -26,24 +26,47 @@ const sweepInterval = time.Minute
 // orphanTimeout is how long a sweep may take for one Job.
 const orphanTimeout = 10 * time.Second
 
-// SweepOrphans calls ReleaseOrphans now and then every minute, until ctx ends;
-// then it returns nil. It fits manager.Add of controller-runtime in a
-// RunnableFunc. Call it when the caches have synced. Releases and failures go
-// to the context's logger.
+// ownerReader reads the owner of a Job.
+type ownerReader func(ctx context.Context, namespace string, owner metav1.OwnerReference) (metav1.Object, error)
+
+// SweepOrphans removes Options.Finalizer from the Jobs whose owner is gone, so
+// that nothing will record their outcome: now and then every minute, until ctx
+// ends; then it returns nil. It fits manager.Add of controller-runtime in a
+// RunnableFunc. Call it when the caches have synced.
+//
+// It looks at the Jobs in the Guard's cache. Only a held Job that is being
+// deleted, or whose owner is not in the cache, costs a live read of its owner.
+// The function cached reads the owner of a Job from a cache, and stored from
+// the API server. Both return a NotFound error if there is none. They must
+// compare the kind of the owner, and return an error for a kind that they do
+// not read.
+//
+// A Job that cannot be released within ten seconds does not block the others.
+// Releases and failures go to the context's logger. If the CRD of the owners is
+// removed, their Jobs stay held: remove the finalizer by hand.
 func (g *Guard) SweepOrphans(ctx context.Context, cached, stored func(
 	ctx context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error),
 ) error {
+	if g == nil || g.client == nil {
+		return errNotMade()
+	}
+	if g.opts.Finalizer == "" {
+		return errors.New("jobgc: sweep orphans: Options.Finalizer is empty, so that no Job is held")
+	}
+	if cached == nil || stored == nil {
+		return errors.New("jobgc: sweep orphans: cached and stored must read owners; one is nil")
+	}
 	log := logr.FromContextOrDiscard(ctx).WithName("jobgc")
 	for {
-		released, err := g.ReleaseOrphans(ctx, cached, stored)
-		if errors.Is(err, errBadSweep) {
-			return err
+		released, err := g.releaseOrphans(ctx, cached, stored)
+		if ctx.Err() != nil {
+			return nil
 		}
 		if released > 0 {
 			log.Info("Released Jobs whose owners are gone", "released", released)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			log.Error(err, "Could not release some Jobs; the next sweep tries again")
 		}
 		select {
@@ -54,84 +77,52 @@ func (g *Guard) SweepOrphans(ctx context.Context, cached, stored func(
 	}
 }
 
-// errBadSweep is in the errors of a sweep that no retry helps.
-var errBadSweep = errors.New("jobgc: release orphans")
-
-// ReleaseOrphans removes Options.Finalizer from the cached Jobs whose owner is
-// gone, so that nothing will record their outcome. It looks at the Jobs in the
-// Guard's cache. Only a held Job that is being deleted, or whose owner is not
-// in the cache, costs a live read of its owner. The function cached reads the
-// owner of a Job from a cache, and stored from the API server. Both return a
-// NotFound error if there is none. They must compare the kind of the owner, and
-// return an error for a kind that they do not read. A Job that cannot be
-// released within ten seconds does not block the others; the error names the
-// first five. If the CRD of the owners is removed, their Jobs stay held: remove
-// the finalizer by hand.
-func (g *Guard) ReleaseOrphans(ctx context.Context, cached, stored func(
-	ctx context.Context, namespace string, owner metav1.OwnerReference,
-) (metav1.Object, error),
-) (released int, err error) {
-	switch {
-	case g == nil || g.client == nil:
-		return 0, fmt.Errorf("%w: %w", errBadSweep, errNotMade())
-	case g.opts.Finalizer == "":
-		return 0, fmt.Errorf("%w: Options.Finalizer is empty, so that no Job is held", errBadSweep)
-	case cached == nil || stored == nil:
-		return 0, fmt.Errorf("%w: cached and stored must read owners; one is nil", errBadSweep)
-	}
+// releaseOrphans is one sweep. The error has the first five failures.
+func (g *Guard) releaseOrphans(ctx context.Context, cached, stored ownerReader) (released int, err error) {
 	jobs, err := g.cached.List(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("jobgc: release orphans: the cached list of Jobs: %w", err)
+		return 0, fmt.Errorf("the cached list of Jobs: %w", err)
 	}
 	var failed []error
 	for _, job := range jobs {
-		if ctx.Err() != nil {
-			return released, ctx.Err()
-		}
-		removal := unhold(job, g.opts.Finalizer)
-		if removal == nil {
+		if unhold(job, g.opts.Finalizer) == nil {
 			continue
 		}
-		within, stop := context.WithTimeout(ctx, orphanTimeout)
-		orphan, err := isOrphan(within, job, cached, stored)
-		if orphan {
-			_, err = g.patch(within, job, removal)
-		}
-		stop()
+		isReleased, err := g.releaseOrphan(ctx, job, cached, stored)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s/%s: %w", job.Namespace, job.Name, err))
-			continue
 		}
-		if orphan {
+		if isReleased {
 			released++
 		}
 	}
-	return released, joined(failed)
+	return released, errors.Join(failed[:min(len(failed), 5)]...)
 }
 
-// joined is one error of the first five.
-func joined(failed []error) error {
-	if len(failed) == 0 {
-		return nil
+// releaseOrphan releases a held Job if its owner is gone.
+func (g *Guard) releaseOrphan(ctx context.Context, job *batchv1.Job, cached, stored ownerReader) (bool, error) {
+	ctx, stop := context.WithTimeout(ctx, orphanTimeout)
+	defer stop()
+	isGone, err := isOrphan(ctx, job, cached, stored)
+	if err != nil || !isGone {
+		return false, err
 	}
-	return fmt.Errorf("jobgc: release orphans: %w", errors.Join(failed[:min(len(failed), 5)]...))
+	_, err = g.patch(ctx, job, unhold(job, g.opts.Finalizer))
+	return err == nil, err
 }
 
 // isOrphan reports whether the API server has no owner for a held Job.
-func isOrphan(ctx context.Context, job *batchv1.Job, cached, stored func(
-	ctx context.Context, namespace string, owner metav1.OwnerReference,
-) (metav1.Object, error),
-) (bool, error) {
+func isOrphan(ctx context.Context, job *batchv1.Job, cached, stored ownerReader) (bool, error) {
 	ref := metav1.GetControllerOf(job)
 	if ref == nil {
 		return true, nil
 	}
 	if job.DeletionTimestamp == nil {
 		owner, err := cached(ctx, job.Namespace, *ref)
-		switch {
-		case err != nil && !apierrors.IsNotFound(err):
+		if err != nil && !apierrors.IsNotFound(err) {
 			return false, err
-		case err == nil && !isnil.Is(owner) && owner.GetUID() == ref.UID:
+		}
+		if err == nil && !isnil.Is(owner) && owner.GetUID() == ref.UID {
 			return false, nil
 		}
 	}

@@ -59,8 +59,8 @@ func TestReleaseOrphans(t *testing.T) {
 		"Waits":     {"Its owner records that it is lost.", deleting, found(newAgentRun()), found(newAgentRun()), false, ""},
 		"NoOwner":   {"It has none.", func(j *batchv1.Job) { j.OwnerReferences = nil }, fails, fails, true, ""},
 		"NotHeld":   {"It has no finalizer of ours.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a"} }, fails, fails, false, ""},
-		"Away":      {"Nothing is known.", deleting, fails, fails, false, "jobgc: release orphans: ns/job: no route to host"},
-		"Proxy":     {"A 404 about something else.", func(*batchv1.Job) {}, missing, proxy, false, "jobgc: release orphans: ns/job: a 404 about"},
+		"Away":      {"Nothing is known.", deleting, fails, fails, false, "ns/job: no route to host"},
+		"Proxy":     {"A 404 about something else.", func(*batchv1.Job) {}, missing, proxy, false, "ns/job: a 404 about"},
 		"Nothing":   {"Neither an owner nor an error.", func(*batchv1.Job) {}, missing, found(nil), false, "stored returned neither an owner with a uid nor an error"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestReleaseOrphans(t *testing.T) {
 	}
 }
 
-func TestReleaseOrphans_BadInput(t *testing.T) {
+func TestSweepOrphans_BadInput(t *testing.T) {
 	for says, tc := range map[string]struct {
 		opts   jobgc.Options
 		cached jobgc.Cached
@@ -128,7 +128,7 @@ func TestSweepOrphans(t *testing.T) {
 		require.NoError(t, w.guard.SweepOrphans(ctx, missing, stored))
 		assert.Empty(t, w.jobs["job"].Finalizers)
 		require.Len(t, lines, 2)
-		assert.Contains(t, lines[0], `"error"="jobgc: release orphans: ns/job: patch ns/job: a webhook says no"`)
+		assert.Contains(t, lines[0], `"error"="ns/job: patch ns/job: a webhook says no"`)
 		assert.Contains(t, lines[1], `"msg"="Released Jobs whose owners are gone" "released"=1`)
 	})
 }

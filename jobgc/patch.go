@@ -37,8 +37,8 @@ func (g *Guard) patch(ctx context.Context, job *batchv1.Job, ops []operation) (*
 	}
 	ref := Ref{Namespace: job.Namespace, Name: job.Name}
 	after, err := jobs.Patch(ctx, job.Name, types.JSONPatchType, data, metav1.PatchOptions{})
-	isGone, err := isGone(err, ref)
-	if isGone {
+	wasGone, err := isGone(err, ref)
+	if wasGone {
 		return nil, nil //nolint:nilnil // the answer is that there is none
 	}
 	if err == nil {
@@ -77,12 +77,15 @@ func testList(path string, list []string) operation {
 	return operation{Op: "test", Path: path, Value: list}
 }
 
-// hold returns the operations that add a finalizer to a Job.
+// hold returns the operations that add a finalizer to a Job; nil if it has it,
+// or if the name is empty.
 func hold(job *batchv1.Job, name string) []operation {
-	all := append(slices.Clone(job.Finalizers), name)
+	if name == "" || slices.Contains(job.Finalizers, name) {
+		return nil
+	}
 	return []operation{
 		testList("/metadata/finalizers", job.Finalizers),
-		{Op: "add", Path: "/metadata/finalizers", Value: all},
+		{Op: "add", Path: "/metadata/finalizers", Value: append(slices.Clone(job.Finalizers), name)},
 	}
 }
 

@@ -8,17 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
-	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 // Request is what one call of Step works on. Owner, Ref and Done are of the
@@ -76,9 +71,6 @@ type Request struct {
 	// counts from the record of its outcome.
 	Job func() (*batchv1.Job, error)
 
-	// Retention replaces Options.Retention. Nil keeps it.
-	Retention *Retention
-
 	_ struct{}
 }
 
@@ -87,187 +79,56 @@ func (r Request) check() error {
 	switch {
 	case isnil.Is(r.Owner):
 		return errors.New("Request.Owner is nil; pass the object that was read")
-	case r.Owner.GetUID() == "" || r.Owner.GetName() == "":
+	case r.Owner.GetUID() == "", r.Owner.GetName() == "":
 		return errors.New("Request.Owner needs a name and a uid; pass the object that was read")
 	case r.Stored == nil:
 		return errors.New("Request.Stored is nil; pass a live read of the owner")
 	case r.Job == nil:
 		return errors.New("Request.Job is nil; pass a function that returns the Job")
 	}
-	if r.Retention != nil {
-		err := errors.Join(r.Retention.check()...)
+	ref := ptr.Deref(r.Ref, Ref{})
+	if ref.UID != "" && ref.Name == "" {
+		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
+	}
+	if ref.UID == "" {
+		err := r.checkUnknown(ref)
 		if err != nil {
 			return err
 		}
 	}
-	return r.checkRef()
+	return r.checkNamespace(ref)
 }
 
-func (r Request) checkRef() error {
-	ref := ptr.Deref(r.Ref, Ref{})
-	if ref.UID == "" && r.Name != "" {
-		err := checkName(r.Name)
-		if err != nil {
-			return err
-		}
-	}
-	namespace := cmp.Or(r.Owner.GetNamespace(), r.Namespace)
-	switch {
-	case ref.UID != "" && ref.Name == "":
-		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
-	case ref.UID == "" && ref.Name != "" && ref.Name != r.Name:
+// checkUnknown checks the Ref of a Job that is not known to exist.
+func (r Request) checkUnknown(ref Ref) error {
+	if cmp.Or(ref.Name, r.Name) != r.Name {
 		return fmt.Errorf("Request.Ref has the name %q and no uid; to take over the Job of that name, set "+
 			"Request.Name to it", ref.Name)
-	case ref.UID == "" && ref.Outcome != "":
+	}
+	if ref.Outcome != "" {
 		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
-	case namespace == "" && ref.Namespace == "":
-		return errors.New("Request.Namespace is empty, and Request.Owner has no namespace; set the " +
-			"namespace of the Job")
-	case r.Namespace != "" && r.Namespace != namespace:
-		return fmt.Errorf("Request.Namespace is %q, want the namespace of Request.Owner, %q, or none",
-			r.Namespace, namespace)
-	case ref.UID != "" && r.Owner.GetNamespace() == "":
-		return nil // the Ref keeps its namespace
-	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
-		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
-			ref.Namespace, namespace)
 	}
 	return nil
 }
 
-// nameFor is the name of the Job of an owner that names none.
-func nameFor(owner types.UID) string { return "run-" + string(owner) }
-
-// checkName returns an error for a Request.Name that no Job can have.
-func checkName(name string) error {
-	problems := validation.IsDNS1123Subdomain(name)
-	if len(problems) == 0 && len(name) <= validation.LabelValueMaxLength {
+// checkNamespace checks the namespace of the Job: that of the owner, if it has
+// one. Otherwise the Ref keeps what Request.Namespace was at the creation.
+func (r Request) checkNamespace(ref Ref) error {
+	owner := r.Owner.GetNamespace()
+	if owner == "" {
+		if cmp.Or(ref.Namespace, r.Namespace) == "" {
+			return errors.New("Request.Namespace is empty, and Request.Owner has no namespace; set the " +
+				"namespace of the Job")
+		}
 		return nil
 	}
-	return fmt.Errorf("Request.Name is %q; want at most 63 lower-case letters, digits, '-' and '.', "+
-		"with a letter or a digit at each end and at each dot, such as nightly-1", name)
-}
-
-// build returns the Job to create. It has no TTL: until its outcome is
-// recorded, nothing may delete it.
-func (c *call) build() (*batchv1.Job, error) {
-	job, err := c.req.Job()
-	if err != nil {
-		c.ofCaller = err
-		return nil, err
+	if cmp.Or(r.Namespace, owner) != owner {
+		return fmt.Errorf("Request.Namespace is %q, want the namespace of Request.Owner, %q, or none",
+			r.Namespace, owner)
 	}
-	if job == nil {
-		return nil, errors.New("Request.Job returned neither a Job nor an error")
-	}
-	job = job.DeepCopy()
-	job.Name = cmp.Or(job.Name, c.ref.Name)
-	job.Namespace = cmp.Or(job.Namespace, c.ref.Namespace)
-	owner := c.req.Owner
-	switch {
-	case job.Name != c.ref.Name:
-		return nil, fmt.Errorf("job.metadata.name is %q, want %q or none", job.Name, c.ref.Name)
-	case job.Namespace != c.ref.Namespace:
-		return nil, fmt.Errorf("job.metadata.namespace is %q, want the namespace of owner, %q",
-			job.Namespace, c.ref.Namespace)
-	case !controls(owner, job):
-		return nil, fmt.Errorf("job.metadata.ownerReferences: owner %s with the uid %s is not the "+
-			"controller; use metav1.NewControllerRef", owner.GetName(), owner.GetUID())
-	}
-	err = checkLength(job)
-	if err != nil {
-		return nil, err
-	}
-	if c.req.Suspend != nil {
-		job.Spec.Suspend = ptr.To(*c.req.Suspend)
-	}
-	delete(job.Annotations, askedAnnotation) // of the Job that this one is a copy of
-	asked := job.Spec.TTLSecondsAfterFinished
-	if asked != nil {
-		metav1.SetMetaDataAnnotation(&job.ObjectMeta, askedAnnotation, strconv.Itoa(int(*asked)))
-	}
-	job.Spec.TTLSecondsAfterFinished = nil
-	if c.opts.Finalizer != "" && !c.holds(job) {
-		job.Finalizers = append(job.Finalizers, c.opts.Finalizer)
-	}
-	return job, nil
-}
-
-// checkLength checks the length of the name. Pods carry it as a label. The pods
-// of an Indexed Job have it, with their index behind it, as their host name.
-func checkLength(job *batchv1.Job) error {
-	const most = 63
-	length := len(job.Name)
-	what := ""
-	indexed := ptr.Deref(job.Spec.CompletionMode, "") == batchv1.IndexedCompletion
-	if indexed && job.Spec.Completions != nil {
-		length += len("-") + len(strconv.Itoa(int(max(*job.Spec.Completions, 1)-1)))
-		what = fmt.Sprintf(" with the index of %d completions behind it", *job.Spec.Completions)
-	}
-	if length > most {
-		return fmt.Errorf("job.metadata.name: %q%s has %d bytes; want at most %d",
-			job.Name, what, length, most)
+	if cmp.Or(ref.Namespace, owner) != owner {
+		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
+			ref.Namespace, owner)
 	}
 	return nil
-}
-
-// stored is the owner in the API server.
-type stored struct {
-	owner metav1.Object // nil: it is gone
-	ref   Ref
-	done  bool
-}
-
-// readOwner calls Request.Stored.
-func (c *call) readOwner(ctx context.Context) (stored, error) {
-	owner, ref, done, err := c.req.Stored(ctx)
-	gone, err := notfound.Is(err, schema.GroupResource{}, c.req.Owner.GetName())
-	if gone {
-		return stored{}, nil
-	}
-	if err != nil {
-		return stored{}, fmt.Errorf("Request.Stored: %w", err)
-	}
-	if isnil.Is(owner) {
-		return stored{}, errors.New("Request.Stored returned neither an owner nor an error")
-	}
-	want := c.req.Owner
-	isNamed := owner.GetNamespace() == want.GetNamespace() && owner.GetName() == want.GetName()
-	if !isNamed || owner.GetUID() == "" {
-		return stored{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want %s/%s and a uid",
-			owner.GetNamespace(), owner.GetName(), owner.GetUID(), want.GetNamespace(), want.GetName())
-	}
-	if owner.GetUID() != want.GetUID() {
-		return stored{}, nil
-	}
-	return stored{owner, ptr.Deref(ref, Ref{}), done}, nil
-}
-
-// isLate reports whether the caller's copy of the owner differs from the stored
-// one in what Step decides by.
-func (c *call) isLate(ctx context.Context) (bool, error) {
-	s, err := c.readOwner(ctx)
-	if err != nil || s.owner == nil {
-		return true, err
-	}
-	mine := ptr.Deref(c.req.Ref, Ref{})
-	isDeleting := s.owner.GetDeletionTimestamp() != nil
-	switch {
-	case s.owner.GetGeneration() != c.req.Owner.GetGeneration(), isDeleting != c.isDeleting():
-		return true, nil
-	case s.owner.GetGeneration() == 0 && s.owner.GetResourceVersion() != c.req.Owner.GetResourceVersion():
-		return true, nil // a kind without a generation, such as a ConfigMap
-	case s.ref.UID != mine.UID, s.ref.Outcome != mine.Outcome, s.done != c.req.Done:
-		return true, nil
-	}
-	return false, nil
-}
-
-// isStored reports whether the API server has the end of the run, or has no
-// owner that waits for it.
-func (c *call) isStored(ctx context.Context) (bool, error) {
-	s, err := c.readOwner(ctx)
-	if err != nil || s.owner == nil {
-		return err == nil, err
-	}
-	return s.done || s.ref.Outcome != "", nil
 }

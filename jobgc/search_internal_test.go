@@ -80,7 +80,7 @@ type actors []world.Actor
 
 var (
 	theRun = world.Key{Resource: "runs.example.com", Namespace: "ns", Name: "run"}
-	theJob = world.Key{Resource: world.JobResource, Namespace: "ns", Name: nameFor("00000001-0000-4000-8000-000000000000")}
+	theJob = world.Key{Resource: world.JobResource, Namespace: "ns", Name: "run-00000001-0000-4000-8000-000000000000"}
 )
 
 func background() metav1.DeleteOptions {
@@ -163,7 +163,7 @@ func (m runModel) model(t *testing.T) world.Model[runFacts] {
 	owner := world.Request{Verb: "create", Key: theRun, Body: []byte(`{"spec":{}}`)}
 	answer, _ := out.Store.Do(owner)
 	require.NoError(t, answer.Err)
-	require.Equal(t, theJob.Name, nameFor(answer.Object.UID))
+	require.Equal(t, theJob.Name, "run-"+string(answer.Object.UID))
 	if m.jobName != "" {
 		job := m.build(answer.Object.UID)
 		job.Spec.TTLSecondsAfterFinished = ptr.To[int32](100)
@@ -291,7 +291,7 @@ func (m runModel) sweep(
 	stored := func(ctx context.Context, _ string, ref metav1.OwnerReference) (metav1.Object, error) {
 		return runs.Get(ctx, ref.Name, metav1.GetOptions{})
 	}
-	_, err := g.ReleaseOrphans(ctx, cached, stored)
+	_, err := g.releaseOrphans(ctx, cached, stored)
 	return after, err
 }
 

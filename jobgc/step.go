@@ -12,14 +12,15 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 const (
-	poll   = time.Second      // how soon to look again at a Job that is about to change
-	reread = 10 * time.Second // how soon to look again without a cache
+	poll      = time.Second      // how soon to look again at a Job that is about to change
+	unwatched = 10 * time.Second // how soon to look again without a cache
 
 	// cacheLag is how long a cache may lack a new Job. A CreatedAt has whole
 	// seconds.
@@ -58,7 +59,8 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
 	g.began()
-	c := &call{Guard: g, req: req, ref: ptr.Deref(req.Ref, Ref{})}
+	c := &call{Guard: g, req: req, recorded: ptr.Deref(req.Ref, Ref{})}
+	c.ref = c.recorded
 	c.ref.Namespace = cmp.Or(c.ref.Namespace, req.Owner.GetNamespace(), req.Namespace)
 	found, err := c.step(ctx)
 	if c.ofCaller != nil {
@@ -67,7 +69,7 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 	if err != nil {
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	if c.ref.UID == "" || c.isEnded() && ptr.Deref(req.Ref, Ref{}).UID == "" {
+	if c.recorded.UID == "" && (c.ref.UID == "" || c.isEnded()) {
 		return req.Ref, found, nil // no Job, or that of a run that ended without a Ref
 	}
 	return &c.ref, found, nil
@@ -78,25 +80,24 @@ type call struct {
 	*Guard
 
 	req      Request
+	recorded Ref   // in the caller's copy of the owner
 	ref      Ref   // of the Job that this call is about
 	ofCaller error // of Request.Job, which Step returns unchanged
 }
 
 // isEnded reports whether the owner waits for no outcome.
-func (c *call) isEnded() bool { return c.req.Done || ptr.Deref(c.req.Ref, Ref{}).Outcome != "" }
-
-func (c *call) isDeleting() bool { return c.req.Owner.GetDeletionTimestamp() != nil }
+func (c *call) isEnded() bool { return c.req.Done || c.recorded.Outcome != "" }
 
 // step goes on with the Job of the Ref, if there is one.
 func (c *call) step(ctx context.Context) (Observation, error) {
-	if c.ref.UID == "" {
+	if c.recorded.UID == "" {
 		return c.start(ctx)
 	}
 	job, err := c.inCache(ctx, c.ref.Namespace, c.ref.Name)
 	if err != nil {
 		return Observation{}, err
 	}
-	if job != nil && job.UID == c.ref.UID {
+	if hasUID(job, c.ref.UID) {
 		return c.steer(ctx, job, sourceSeen)
 	}
 	if c.cached != nil && c.isEnded() {
@@ -106,18 +107,17 @@ func (c *call) step(ctx context.Context) (Observation, error) {
 		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
 	}
 	job, err = c.inServer(ctx, c.ref.Namespace, c.ref.Name)
-	if err != nil {
-		return Observation{}, err
-	}
 	switch {
-	case job != nil && job.UID == c.ref.UID:
+	case err != nil:
+		return Observation{}, err
+	case hasUID(job, c.ref.UID):
 		return c.steer(ctx, job, sourceLiveRead)
 	case c.isEnded():
 		return c.ended(Collected, sourceLiveRead), nil
 	case job != nil:
-		return c.lost(ctx, gone(c.ref, Replaced))
+		return c.lost(ctx, absent(c.ref, Replaced))
 	}
-	return c.lost(ctx, gone(c.ref, Missing))
+	return c.lost(ctx, absent(c.ref, Missing))
 }
 
 // isYoung reports whether the cache may lack the Job because it is new. A
@@ -126,8 +126,7 @@ func (c *call) isYoung() bool {
 	if c.ref.CreatedAt == nil {
 		return false
 	}
-	age := time.Since(c.ref.CreatedAt.Time)
-	return age > -cacheLag && age < cacheLag
+	return time.Since(c.ref.CreatedAt.Time).Abs() < cacheLag
 }
 
 // ended is the answer about a run for whose Job nothing is left to do.
@@ -147,31 +146,60 @@ func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Obse
 	}
 	seen := StateOf(job)
 	seen.Source = source
-	isLost := seen.State == Deleting
 	switch {
-	case seen.State == Finished && !c.isEnded():
-		c.ref.Outcome = seen.Outcome
-		seen.After = poll // to release it
-		return seen, nil
 	case seen.State == Finished:
-		return c.release(ctx, job, seen)
-	case c.ref.Outcome != "":
+		return c.finish(ctx, job, seen)
+	case c.recorded.Outcome != "":
 		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
-	case c.req.Cancel && (c.req.Done || seen.State != Finishing):
+	case c.req.Cancel && c.req.Done:
+		return c.remove(ctx, job, seen)
+	case c.req.Cancel && seen.State != Finishing:
 		return c.stop(ctx, job, seen)
-	case isLost && (c.isEnded() || c.isDeleting()):
-		return c.release(ctx, job, seen)
-	case isLost && source == sourceSeen:
-		return c.reread(ctx)
-	case isLost:
-		return c.lost(ctx, seen)
-	case !c.req.Done && !c.req.Cancel && c.req.Suspend != nil && *c.req.Suspend != isSuspended(job):
+	case seen.State == Deleting:
+		return c.vanish(ctx, job, seen)
+	case c.isToSuspend(job):
 		return c.suspend(ctx, job, *c.req.Suspend)
 	}
-	if c.cached == nil {
-		seen.After = reread // no event comes
+	return c.unfinished(seen), nil
+}
+
+// finish records the outcome of a Job, or releases a Job whose outcome is
+// recorded.
+func (c *call) finish(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	if c.isEnded() {
+		return c.release(ctx, job, seen)
 	}
+	c.ref.Outcome = seen.Outcome
+	seen.After = poll // to release it
 	return seen, nil
+}
+
+// vanish handles a Job that is being deleted before it has finished.
+func (c *call) vanish(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	switch {
+	case c.isEnded(), c.req.Owner.GetDeletionTimestamp() != nil:
+		return c.release(ctx, job, seen)
+	case seen.Source == sourceSeen:
+		return c.reread(ctx)
+	}
+	return c.lost(ctx, seen)
+}
+
+// isToSuspend reports whether spec.suspend differs from what a run that goes on
+// asks for.
+func (c *call) isToSuspend(job *batchv1.Job) bool {
+	if c.req.Done || c.req.Cancel || c.req.Suspend == nil {
+		return false
+	}
+	return *c.req.Suspend != ptr.Deref(job.Spec.Suspend, false)
+}
+
+// unfinished is the answer about a Job that goes on.
+func (c *call) unfinished(seen Observation) Observation {
+	if c.cached == nil {
+		seen.After = unwatched // no event comes
+	}
+	return seen
 }
 
 // reread reads a Job live that the cache shows as being deleted, or as stopped.
@@ -181,13 +209,13 @@ func (c *call) reread(ctx context.Context) (Observation, error) {
 	case err != nil:
 		return Observation{}, err
 	case job == nil:
-		return c.lost(ctx, gone(c.ref, Missing))
-	case job.UID != c.ref.UID && ptr.Deref(c.req.Ref, Ref{}).UID == "" && controls(c.req.Owner, job):
+		return c.lost(ctx, absent(c.ref, Missing))
+	case job.UID == c.ref.UID:
+		return c.steer(ctx, job, sourceLiveRead)
+	case c.recorded.UID == "" && controls(c.req.Owner, job):
 		return c.adopt(ctx, job, sourceLiveRead) // of another replica
-	case job.UID != c.ref.UID:
-		return c.lost(ctx, gone(c.ref, Replaced))
 	}
-	return c.steer(ctx, job, sourceLiveRead)
+	return c.lost(ctx, absent(c.ref, Replaced))
 }
 
 // lost reports a loss that the stored owner does not contradict.
@@ -216,55 +244,53 @@ func (c *call) suspend(ctx context.Context, job *batchv1.Job, on bool) (Observat
 		return ownerChanged(), nil
 	}
 	after, err := c.patch(ctx, job, []operation{{Op: "add", Path: "/spec/suspend", Value: on}})
-	switch {
-	case err != nil:
+	if err != nil {
 		return Observation{}, err
-	case after == nil:
+	}
+	if after == nil {
 		return c.reread(ctx)
 	}
 	seen := StateOf(after)
 	seen.Source = sourceLiveRead
-	switch {
-	case seen.State == Finished && !c.isEnded():
-		c.ref.Outcome = seen.Outcome
-		seen.After = poll
-	case on && seen.State == Active:
-		seen.State = Suspended
+	if seen.State == Finished {
+		return c.finish(ctx, after, seen)
 	}
-	if c.cached == nil {
-		seen.After = cmp.Or(seen.After, reread)
+	if on && seen.State == Active {
+		seen.State = Suspended // the condition follows
 	}
-	return seen, nil
+	return c.unfinished(seen), nil
 }
 
-// stop suspends the Job of a cancelled run, which ends its pods, and deletes it
-// once the cancellation is recorded.
+// stop suspends the Job of a cancelled run, which ends its pods.
 func (c *call) stop(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
-	isDeleted := job.DeletionTimestamp != nil
-	var err error
-	switch {
-	case !c.req.Done && seen.Source == sourceSeen && (isDeleted || isSuspended(job)):
+	isStopped := job.DeletionTimestamp != nil || ptr.Deref(job.Spec.Suspend, false)
+	if isStopped && seen.Source == sourceSeen {
 		return c.reread(ctx) // it may have been resumed, and have finished
-	case isDeleted && c.req.Done:
-		seen, err = c.release(ctx, job, seen)
-	case !isDeleted && c.req.Done:
-		return c.remove(ctx, job, seen)
-	case !isDeleted && !isSuspended(job):
-		seen, err = c.suspend(ctx, job, true)
 	}
-	if err != nil || seen.State == Pending || seen.State == Finishing || seen.State == Finished {
-		return seen, err
+	if !isStopped {
+		var err error
+		seen, err = c.suspend(ctx, job, true)
+		if err != nil {
+			return Observation{}, err
+		}
+	}
+	switch seen.State {
+	case Pending, Finishing, Finished:
+		return seen, nil
 	}
 	seen.State = Cancelled
-	if !c.req.Done {
-		seen.After = poll // to delete it
-	}
+	seen.After = poll // to delete it
 	return seen, nil
 }
 
-// remove deletes this very Job, in this very state: a Job that finishes in the
-// meantime keeps its outcome.
+// remove deletes the Job of a run whose cancellation is recorded: this very
+// Job, in this very state. A Job that finishes in the meantime keeps its
+// outcome.
 func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+	if job.DeletionTimestamp != nil {
+		seen.State = Cancelled
+		return c.release(ctx, job, seen)
+	}
 	late, err := c.isLate(ctx)
 	if err != nil {
 		return Observation{}, err
@@ -281,12 +307,12 @@ func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (
 		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
 	seen.State = Cancelled
-	isGone, err := isGone(err, c.ref)
+	wasGone, err := isGone(err, c.ref)
 	switch {
-	case isGone:
+	case wasGone:
 		return seen, nil
 	case err == nil:
-		if c.holds(job) {
+		if unhold(job, c.opts.Finalizer) != nil {
 			seen.After = poll // to release it
 		}
 		return seen, nil
@@ -297,12 +323,13 @@ func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (
 		return Observation{}, fmt.Errorf("delete %s/%s: %w", c.ref.Namespace, job.Name, err)
 	}
 	live, err := c.inServer(ctx, c.ref.Namespace, job.Name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Observation{}, err
-	case live == nil || live.UID != job.UID:
+	}
+	if !hasUID(live, job.UID) {
 		return seen, nil
-	case StateOf(live).State == Finished:
+	}
+	if StateOf(live).State == Finished {
 		seen = StateOf(live)
 	}
 	seen.Source = sourceLiveRead
@@ -314,15 +341,15 @@ func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (
 func (c *call) release(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
 	_, isReleased := c.released.get(job.UID)
 	ops := c.releasing(job)
-	if len(ops) == 0 || isReleased {
+	if isReleased || len(ops) == 0 {
 		return seen, nil
 	}
-	if seen.State == Finished && ptr.Deref(c.req.Ref, Ref{}).Outcome == "" {
-		isStored, err := c.isStored(ctx)
+	if seen.State == Finished && c.recorded.Outcome == "" {
+		recorded, err := c.isRecorded(ctx)
 		if err != nil {
 			return Observation{}, err
 		}
-		if !isStored {
+		if !recorded {
 			return ownerChanged(), nil
 		}
 	}
@@ -345,7 +372,7 @@ func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error)
 		return fmt.Errorf("looking for the Job %s/%s, whose patch was refused (%v): %w",
 			c.ref.Namespace, job.Name, refusal, err) //nolint:errorlint // what refused is not the answer
 	}
-	if live == nil || live.UID != job.UID {
+	if !hasUID(live, job.UID) {
 		return nil
 	}
 	ops := c.releasing(live)
@@ -360,27 +387,30 @@ func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error)
 func (c *call) releasing(job *batchv1.Job) []operation {
 	ops := unhold(job, c.opts.Finalizer)
 	seen := StateOf(job)
-	if seen.State != Finished || job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished != nil {
+	switch {
+	case seen.State != Finished, job.DeletionTimestamp != nil, job.Spec.TTLSecondsAfterFinished != nil:
 		return ops
 	}
-	retention := c.opts.Retention
-	if c.req.Retention != nil {
-		retention = *c.req.Retention
-	}
 	seen.Outcome = cmp.Or(c.ref.Outcome, seen.Outcome)
-	ttl := retention.final(askedTTL(job), seen, time.Now())
+	ttl := c.opts.Retention.final(askedTTL(job), seen, time.Now())
 	if ttl == nil {
 		return ops
 	}
 	return append(ops, operation{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl})
 }
 
+// hasUID reports whether a Job, if there is one, has a uid.
+func hasUID(job *batchv1.Job, uid types.UID) bool { return job != nil && job.UID == uid }
+
+// controls reports whether an owner is the controller of a Job, if there is
+// one.
 func controls(owner metav1.Object, job *batchv1.Job) bool {
+	if job == nil {
+		return false
+	}
 	controller := metav1.GetControllerOfNoCopy(job)
 	return controller != nil && controller.UID == owner.GetUID()
 }
-
-func isSuspended(job *batchv1.Job) bool { return ptr.Deref(job.Spec.Suspend, false) }
 
 // ownerChanged is the answer to a caller whose copy of the owner is late.
 func ownerChanged() Observation {

@@ -6,7 +6,6 @@ package jobgc_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,8 +13,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -37,7 +34,6 @@ func TestStepBadInput(t *testing.T) {
 			req.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return run, nil, false, err }
 		}
 	}
-	long := &agentRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: types.UID(strings.Repeat("a", 60))}}
 	for name, tc := range map[string]struct {
 		edit func(*jobgc.Request)
 		want string
@@ -60,18 +56,11 @@ func TestStepBadInput(t *testing.T) {
 		"JobNoOwner":     {job(func(j *batchv1.Job) { j.OwnerReferences = nil }), "job.metadata.ownerReferences"},
 		"JobOtherOwner":  {job(func(j *batchv1.Job) { j.OwnerReferences[0].UID = "x" }), "job.metadata.ownerReferences"},
 		"JobMereOwner":   {job(func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }), "job.metadata.ownerReferences"},
-		"LongName": {func(req *jobgc.Request) {
-			req.Owner = long
-			req.Job = func() (*batchv1.Job, error) {
-				return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", long.UID)}}}, nil
-			}
-		}, "has 64 bytes; want at most 63"},
 		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "Request.Ref.Name is empty"},
 		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Outcome: jobgc.Failed} }, "Request.Ref.UID is empty"},
 		"RefNameNoUID":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "mine"} }, `Request.Ref has the name "mine" and no uid; to take over the Job of that name, set Request.Name to it`},
 		"RefOtherName":   {func(req *jobgc.Request) { req.Ref, req.Name = &jobgc.Ref{Name: "mine"}, "other" }, "set Request.Name to it"},
 		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "Request.Ref.Namespace"},
-		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "Retention.SucceededTTL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{})
@@ -110,36 +99,4 @@ func TestStepBadInput(t *testing.T) {
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 		require.ErrorContains(t, err, "Request.Ref.UID: the Job ns/job is controlled by AgentRun another, not by Request.Owner")
 	})
-}
-
-// The pods of an Indexed Job carry its name and their index as a host name.
-func TestStepNamesFitIndexedJobs(t *testing.T) {
-	for completions, fits := range map[int32]bool{1: true, 100: true, 100_000: true} {
-		s := newStage(t, jobgc.Options{})
-		run := newAgentRun()
-		run.UID = "9f1c7d52-6c1e-4a86-8a55-0a8f3f0b7d11"
-		s.stored = run
-		s.edit = func(req *jobgc.Request) {
-			req.Job = func() (*batchv1.Job, error) {
-				return &batchv1.Job{
-					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", run.UID)}},
-					Spec:       batchv1.JobSpec{Completions: &completions, CompletionMode: ptr.To(batchv1.IndexedCompletion)},
-				}, nil
-			}
-		}
-		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-		assert.Equal(t, fits, err == nil, "%d: %v", completions, err)
-	}
-	s := newStage(t, jobgc.Options{})
-	s.stored.UID = types.UID(strings.Repeat("a", 57))
-	s.edit = func(req *jobgc.Request) {
-		req.Job = func() (*batchv1.Job, error) {
-			return &batchv1.Job{
-				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", s.stored.UID)}},
-				Spec:       batchv1.JobSpec{Completions: ptr.To[int32](101), CompletionMode: ptr.To(batchv1.IndexedCompletion)},
-			}, nil
-		}
-	}
-	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.ErrorContains(t, err, "with the index of 101 completions behind it has 65 bytes; want at most 63")
 }

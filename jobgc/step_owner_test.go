@@ -196,20 +196,6 @@ func TestStep_FindsAReleaseOfAnotherReplica(t *testing.T) {
 	assert.Equal(t, 1, s.gets)
 }
 
-// TestStep_ARetentionOfTheRequest replaces that of the Guard.
-func TestStep_ARetentionOfTheRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
-		s.edit = func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: 2 * time.Minute} }
-		s.step(t)
-		s.change(jobOfRun, finish(time.Now()))
-		s.store.sync(s.server)
-		s.step(t)
-		s.step(t)
-		assert.Equal(t, int32(120), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-	})
-}
-
 // TestStep_ACancelledRunLeavesTheJobsOfOthers, also of its name.
 func TestStep_ACancelledRunLeavesTheJobsOfOthers(t *testing.T) {
 	s := newStage(t, jobgc.Options{})

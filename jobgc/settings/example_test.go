@@ -15,7 +15,7 @@ func ExampleFromEnv() {
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok } // os.LookupEnv
 	keep, err := settings.FromEnv(lookup, settings.JangarNames())
 	fmt.Println(keep.Jobs.SucceededTTL, keep.RunTTL, err)
-	fmt.Println(keep.Warnings(nil)[0])
+	fmt.Println(keep.Warnings()[0])
 	env["JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"] = "30d"
 	_, err = settings.FromEnv(lookup, settings.JangarNames())
 	fmt.Println(err)

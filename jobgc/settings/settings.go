@@ -11,8 +11,6 @@ import (
 	"math"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-
 	"github.com/proompteng/controllerkit/internal/env"
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -51,9 +49,9 @@ func orKeep(d time.Duration) string {
 const shortRunTTL = time.Hour
 
 // Warnings lists, for operators, the settings that can delete a Job, its result
-// or a run early. Pass a Job as the controller builds it, or nil.
-func (s Settings) Warnings(job *batchv1.Job) []string {
-	out := s.Jobs.Warnings(job)
+// or a run early.
+func (s Settings) Warnings() []string {
+	out := s.Jobs.Warnings()
 	if s.RunTTL > 0 && s.RunTTL < shortRunTTL {
 		out = append(out, fmt.Sprintf(
 			"RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, "+

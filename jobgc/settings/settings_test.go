@@ -127,8 +127,8 @@ func shown(r settings.Settings) string {
 }
 
 func TestWarnings(t *testing.T) {
-	assert.Empty(t, settings.Settings{RunTTL: time.Hour}.Warnings(nil))
-	short := settings.Settings{Jobs: jobgc.Retention{FailedTTL: time.Minute}, RunTTL: 5 * time.Minute}.Warnings(nil)
+	assert.Empty(t, settings.Settings{RunTTL: time.Hour}.Warnings())
+	short := settings.Settings{Jobs: jobgc.Retention{FailedTTL: time.Minute}, RunTTL: 5 * time.Minute}.Warnings()
 	require.Len(t, short, 2)
 	assert.Contains(t, short[0], "Retention.FailedTTL 1m0s")
 	assert.Contains(t, short[1], "30 days are 720h", "the number may have been meant as days")

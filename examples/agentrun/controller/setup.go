@@ -116,7 +116,7 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings := o.Retention.Jobs.Warnings(nil)
+	warnings := o.Retention.Warnings()
 	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", warnings)...)
 	return mgr, recorder, ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).

@@ -63,7 +63,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	assert.Equal(t, jobgc.Finished, f.State)
 	assert.Equal(t, jobgc.Succeeded, f.Outcome)
 	ref.Outcome = f.Outcome
-	require.NoError(t, s.release(t.Context(), c.guard, ref, jobgc.Retention{}))
+	require.NoError(t, s.release(t.Context(), c.guard, ref))
 	s.gone(t, "held")
 }
 
@@ -106,21 +106,21 @@ func TestEdgeNoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	ref, err := s.ensure(t.Context(), c.guard, s.job("job"))
 	require.NoError(t, err, "a Job with the finalizer is adopted: no other controller would release it")
 	c.until(t, ref, jobgc.Deleting)
-	require.NoError(t, s.release(t.Context(), c.guard, ref, jobgc.Retention{}))
+	require.NoError(t, s.release(t.Context(), c.guard, ref))
 	s.gone(t, "job")
 }
 
 // A release that finds another Job under the name changes nothing.
 func TestEdgeReleaseFindsASuccessor(t *testing.T) {
 	t.Parallel()
-	c := newStage(t).controller(t, jobgc.Options{})
+	c := newStage(t).controller(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second}})
 	ref := c.ensured(t, "job")
 	ref.Outcome = c.until(t, ref, jobgc.Finished).Outcome
 	c.remove(t, "job")
 	c.gone(t, "job")
 	successor, err := c.jobs.Create(t.Context(), c.job("job", suspended()), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.NoError(t, c.release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: time.Second}))
+	require.NoError(t, c.release(t.Context(), c.guard, ref))
 	now := c.live(t, "job")
 	assert.Equal(t, successor.UID, now.UID)
 	assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test of the uid protects it")

@@ -50,7 +50,8 @@ func TestHoldRights(t *testing.T) {
 	require.NoError(t, err)
 	informer := s.controller(t, jobgc.Options{}).informer
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(informer.GetIndexer()))
-	g, err := jobgc.New(kube.BatchV1().Jobs, cached, jobgc.Options{Finalizer: finalizer})
+	keep := jobgc.Retention{SucceededTTL: time.Hour}
+	g, err := jobgc.New(kube.BatchV1().Jobs, cached, jobgc.Options{Finalizer: finalizer, Retention: keep})
 	require.NoError(t, err)
 	grant := func(group, resource string, verbs ...string) {
 		rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
@@ -69,6 +70,6 @@ func TestHoldRights(t *testing.T) {
 		ref.Outcome = f.Outcome
 		return f.State == jobgc.Finished
 	})
-	require.NoError(t, s.release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, s.release(t.Context(), g, ref))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

@@ -148,8 +148,8 @@ func (s *stage) ensure(ctx context.Context, g *guard, job *batchv1.Job) (jobgc.R
 }
 
 // release is the step of an owner that has recorded how its run ended.
-func (s *stage) release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention) error {
-	_, _, err := s.step(ctx, g, jobgc.Request{Ref: &ref, Done: true, Retention: &keep})
+func (s *stage) release(ctx context.Context, g *guard, ref jobgc.Ref) error {
+	_, _, err := s.step(ctx, g, jobgc.Request{Ref: &ref, Done: true})
 	return err
 }
 
