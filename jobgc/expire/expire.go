@@ -18,7 +18,14 @@ import (
 )
 
 // Runs deletes runs of one namespace. A typed client of client-go satisfies it.
-// A dynamic client needs a wrapper, because its Delete also takes subresources.
+// With controller-runtime's client, pass on the preconditions:
+//
+//	func (r runs) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+//		run := &v1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+//		return r.Client.Delete(ctx, run, &client.DeleteOptions{
+//			Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy,
+//		})
+//	}
 type Runs interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -14,12 +15,18 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// deleteOptions carries the uid and the resourceVersion that package expire
-// asks for.
-//
-//nolint:ireturn // as the client takes it
-func deleteOptions(o metav1.DeleteOptions) client.DeleteOption {
-	return &client.DeleteOptions{Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy}
+// runsIn deletes the runs of a namespace, for package expire.
+type runsIn struct {
+	client    client.Client
+	namespace string
+}
+
+// Delete passes on the uid and the resourceVersion of the run that has expired.
+func (r runsIn) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+	return r.client.Delete(ctx, run, &client.DeleteOptions{
+		Preconditions: o.Preconditions, PropagationPolicy: o.PropagationPolicy,
+	})
 }
 
 // finished returns when the end of a run was recorded, and its own retention.

@@ -187,7 +187,8 @@ func (r *Reconciler) followRuns(
 	}
 	// A search sends no request.
 	retention := expire.Options{TTL: o.Retention.RunTTL, Interval: 10 * time.Second}
-	expired, err := expire.ForClient(mgr.GetClient(), deleteOptions, all, finished, server, retention)
+	runs := func(namespace string) runsIn { return runsIn{mgr.GetClient(), namespace} }
+	expired, err := expire.New(runs, all, finished, server, retention)
 	if err != nil {
 		return err
 	}

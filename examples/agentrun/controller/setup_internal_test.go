@@ -129,7 +129,7 @@ func TestExpire_KeepsARetainedRun(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, g.Get(t.Context(), requestOf(run).NamespacedName, run)) // its resourceVersion
 		all := func() []any { return []any{cached} }
-		sweeper, err := expire.ForClient(g.Client, deleteOptions, all, finished, server, expire.Options{TTL: 30 * 24 * time.Hour})
+		sweeper, err := expire.New(func(namespace string) runsIn { return runsIn{g.Client, namespace} }, all, finished, server, expire.Options{TTL: 30 * 24 * time.Hour})
 		require.NoError(t, err)
 		deleted, err := sweeper.Sweep(t.Context(), time.Now())
 		require.NoError(t, err)
