@@ -27,6 +27,10 @@ import (
 // budgets of each row, by replay of the real Step. In each state the rules of
 // model.Check hold, and from each state the run ends right once faults stop.
 //
+// Two replicas whose caches of runs and Jobs are late act one call at a time.
+// A replica that acts during the call of the other has no cache of Jobs: with
+// both there are more than 20,000 states.
+//
 //req:shows J2 J3 J4
 func TestSearch_OfASmallWorld(t *testing.T) {
 	const finalizer = "example.com/result"
@@ -41,6 +45,7 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 		Verb: "patch", Key: theRun, PatchType: types.MergePatchType, Body: []byte(`{"spec":{"suspend":false}}`),
 	})
 	deletesJob := person("deletes the Job", world.Request{Verb: "delete", Key: theJob, Delete: background()})
+	deletesEarlier := person("deletes the earlier Job", world.Request{Verb: "delete", Key: theEarlier, Delete: background()})
 	deletesRun := person("deletes the run", world.Request{Verb: "delete", Key: theRun, Delete: background()})
 	for _, m := range []runModel{
 		{name: "kills", budgets: world.Budgets{Crashes: 1, Stale: 1, Faults: 1}},
@@ -50,17 +55,23 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 		{name: "kills, held", hold: finalizer, budgets: world.Budgets{Crashes: 1, Stale: 1, Faults: 1}},
 		{name: "uncached", isUncached: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
 		{name: "failing", fails: true, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "two replicas", replicas: 2},
 		{name: "two replicas, uncached", replicas: 2, isUncached: true, budgets: world.Budgets{Switches: 1, Pauses: 1}},
 		{name: "cancel", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
-		{name: "cancel, faults", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Faults: 1, Late: 1}},
+		{name: "cancel, faults", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Faults: 1}},
+		{name: "cancel, late writes", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Late: 1}},
 		{name: "cancel, held", hold: finalizer, acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
 		{name: "suspend", acts: actors{suspends, resumes}, budgets: world.Budgets{Acts: 2}},
+		{name: "suspend, kills", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
+		{name: "suspend, faults", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Faults: 1}},
+		{name: "suspend, late writes", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Late: 1}},
 		{name: "deleted Job", acts: actors{deletesJob}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
 		{name: "deleted Job, held", hold: finalizer, acts: actors{deletesJob}, budgets: world.Budgets{Acts: 1, Crashes: 1, Faults: 1}},
 		{name: "deleted run, held", hold: finalizer, acts: actors{deletesRun}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
 		{name: "deleted run and Job, held", hold: finalizer, acts: actors{deletesRun, deletesJob}, budgets: world.Budgets{Acts: 2}},
 		{name: "taken over", jobName: "nightly", budgets: world.Budgets{Crashes: 1, Stale: 1}},
 		{name: "taken over, held", jobName: "nightly", hold: finalizer, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "older owner", hasEarlier: true, acts: actors{deletesEarlier}, budgets: world.Budgets{Acts: 1, Crashes: 1, Faults: 1}},
 		{name: "policy", policy: 100, budgets: world.Budgets{Crashes: 1, Faults: 1}},
 		{name: "policy, held", policy: 100, hold: finalizer, budgets: world.Budgets{Faults: 1}},
 		{name: "template TTL of 0", asked: ptr.To[int32](0), budgets: world.Budgets{Crashes: 1, Faults: 1}},
@@ -81,6 +92,10 @@ type actors []world.Actor
 var (
 	theRun = world.Key{Resource: "runs.example.com", Namespace: "ns", Name: "run"}
 	theJob = world.Key{Resource: world.JobResource, Namespace: "ns", Name: "run-00000001-0000-4000-8000-000000000000"}
+
+	// theEarlier is the Job of an earlier version, with a name that the request
+	// does not have.
+	theEarlier = world.Key{Resource: world.JobResource, Namespace: "ns", Name: "earlier"}
 )
 
 func background() metav1.DeleteOptions {
@@ -133,6 +148,7 @@ type runModel struct {
 	isUncached bool
 	fails      bool
 	jobName    string // Request.Name; its Job is there, and has a TTL
+	hasEarlier bool   // the run controls the Job of an earlier version
 	policy     int    // the TTL that a policy sets on each new Job
 	asked      *int32 // the TTL that the Job is built with
 	retention  Retention
@@ -152,6 +168,7 @@ func (m runModel) model(t *testing.T) world.Model[runFacts] {
 		Store:   world.Store{Now: world.Began(), HasStatus: map[string]bool{theRun.Resource: true}},
 		Cached:  m.cached(),
 		Actors:  append(slices.Clone(m.acts), world.Jobs(result), world.TTL(), world.GarbageCollector()),
+		Facts:   runFacts{earlier: m.hasEarlier},
 		Note:    m.note,
 		Check:   func(_ *world.Store, f runFacts) string { return f.wrong },
 		Right:   m.right,
@@ -170,6 +187,12 @@ func (m runModel) model(t *testing.T) world.Model[runFacts] {
 		body, err := json.Marshal(job)
 		require.NoError(t, err)
 		answer, _ = out.Store.Do(world.Request{Verb: "create", Key: m.job(), Body: body})
+		require.NoError(t, answer.Err)
+	}
+	if m.hasEarlier {
+		body, err := json.Marshal(m.build(answer.Object.UID))
+		require.NoError(t, err)
+		answer, _ = out.Store.Do(world.Request{Verb: "create", Key: theEarlier, Body: body})
 		require.NoError(t, answer.Err)
 	}
 	if m.policy > 0 {

@@ -20,6 +20,7 @@ type runFacts struct {
 	job      types.UID // that was created last
 	outcome  Outcome   // of that Job
 	vanished bool      // it was removed
+	earlier  bool      // the Job of an earlier version exists
 	wrong    string
 }
 
@@ -36,6 +37,10 @@ func (m runModel) note(f runFacts, w world.Write) runFacts {
 	}
 	before := m.decode(w.Before)
 	after := m.decode(w.After)
+	if w.Key == theEarlier {
+		f.earlier = after != nil
+		return f
+	}
 	switch {
 	case before == nil:
 		f.wrong = m.checkCreation(f)
@@ -67,7 +72,7 @@ func (m runModel) checkCreation(f runFacts) string {
 	if f.recorded && !mayBeLate {
 		return "a Job was created for a run that has its Ref"
 	}
-	if f.job == "" && m.jobName != "" {
+	if f.earlier || f.job == "" && m.jobName != "" {
 		return "a Job was created in addition to that of the earlier version"
 	}
 	return ""
@@ -134,6 +139,8 @@ func (m runModel) right(s *world.Store, _ runFacts) string {
 		job = nil // a stalled request created it
 	}
 	switch {
+	case s.Object(theEarlier) != nil:
+		return "" // the run waits for a person
 	case ptr.Deref(r.Spec.Suspend, false) && r.Status.End == "":
 		if job == nil || !ptr.Deref(job.Spec.Suspend, false) {
 			return "the Job is not suspended"
