@@ -182,7 +182,7 @@ func ExampleCachedIn() {
 }
 
 // The owner of a held Job is gone.
-func ExampleGuard_ReleaseOrphans() {
+func ExampleGuard_SweepOrphans() {
 	cluster, informer := newServer(), &fakeStore{}
 	job := ownedJob()
 	job.UID = "1"
@@ -197,9 +197,11 @@ func ExampleGuard_ReleaseOrphans() {
 	none := func(_ context.Context, _ string, ref metav1.OwnerReference) (metav1.Object, error) {
 		return nil, notFoundOf("agents.example.com", "agentruns", ref.Name) // mgr.GetCache(), mgr.GetAPIReader()
 	}
-	released, err := guard.ReleaseOrphans(context.Background(), none, none) // SweepOrphans does it every minute
-	fmt.Println(released, err, len(cluster.jobs["job"].Finalizers))
-	// Output: 1 <nil> 0
+	ctx, stop := context.WithTimeout(context.Background(), time.Millisecond) // a manager's ends with the process
+	defer stop()
+	err = guard.SweepOrphans(ctx, none, none)
+	fmt.Println(err, len(cluster.jobs["job"].Finalizers))
+	// Output: <nil> 0
 }
 
 func ExampleNameTakenError() {

@@ -65,6 +65,47 @@ func TestReconcile_ReportsAnEndThatIsNotWholeInTheStore(t *testing.T) {
 	})
 }
 
+// TestReconcile_EndsARunThatIsBeingDeleted: another controller's finalizer may
+// wait for the end. That its Job goes with the run is no alarm.
+func TestReconcile_EndsARunThatIsBeingDeleted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		begins bool
+		edit   func(t *testing.T, g *rig, run *v1alpha1.AgentRun)
+		want   v1alpha1.Phase
+	}{
+		"NotBegun": {"It gets no Job.", false, func(*testing.T, *rig, *v1alpha1.AgentRun) {}, v1alpha1.Cancelled},
+		"Finishes": {"Its result is recorded.", true, func(t *testing.T, g *rig, run *v1alpha1.AgentRun) {
+			t.Helper()
+			g.change(t, run, ends(batchv1.JobComplete, ""))
+		}, v1alpha1.Succeeded},
+		"Foreground": {"The garbage collector deletes the Job first.", true, func(t *testing.T, g *rig, run *v1alpha1.AgentRun) {
+			t.Helper()
+			require.NoError(t, g.cluster.BatchV1().Jobs("ns").Delete(t.Context(), run.Status.JobRef.Name, metav1.DeleteOptions{}))
+		}, v1alpha1.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newRun("nightly")
+				run.Finalizers = []string{"example.com/archive"}
+				g := newRig(t, run)
+				if tc.begins {
+					g.must(t, run)
+					g.change(t, run, starts)
+					g.must(t, run)
+				}
+				require.NoError(t, g.Delete(t.Context(), run))
+				tc.edit(t, g, run)
+				for range 3 {
+					time.Sleep(g.must(t, run))
+				}
+				assert.Equal(t, tc.want, run.Status.Phase, tc.reason)
+				assert.Empty(t, g.recorder.Reasons())
+			})
+		})
+	}
+}
+
 // TestNeedsLook_BelievesStep where it knows more than the Job says.
 func TestNeedsLook_BelievesStep(t *testing.T) {
 	r := &Reconciler{noPodsAfter: podsTimeout}

@@ -49,7 +49,7 @@ func (r *Reconciler) enter(run *v1alpha1.AgentRun, found jobgc.Observation, err 
 		return failed
 	case err != nil:
 		set(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), true, reasonOf(err), err.Error())
-	case found.State == jobgc.Cancelled:
+	case found.State == jobgc.Cancelled, isDeleted(run, found):
 		set(run, v1alpha1.Cancelled, false, reasonCancelled, "")
 	case found.Outcome == jobgc.Succeeded:
 		set(run, v1alpha1.Succeeded, false, reasonSucceeded, "")
@@ -74,6 +74,13 @@ func (r *Reconciler) enter(run *v1alpha1.AgentRun, found jobgc.Observation, err 
 		set(run, v1alpha1.Pending, false, reasonWaiting, "")
 	}
 	return nil
+}
+
+// isDeleted reports whether a run that is being deleted has lost its Job by
+// that, or got none. Another controller's finalizer may hold the run until it
+// has ended.
+func isDeleted(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
+	return run.DeletionTimestamp != nil && (found.Lost() || found.State == jobgc.NotCreated)
 }
 
 // fail ends a run because of its Job.
