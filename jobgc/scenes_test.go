@@ -51,6 +51,10 @@ const maxSceneLines = 60
 //   - show: the stored objects
 //   - job, owner, put, gc, sweep: what others do
 //
+// Read first: run, failed, crash-2-after-the-creation,
+// crash-4-before-the-outcome, late-cache, lost, cancel, adoption, hold, and
+// two-replicas.
+//
 //req:shows J2 J3 J4
 func TestScenes(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenes/*.txt")

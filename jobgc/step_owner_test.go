@@ -219,16 +219,3 @@ func TestStep_RefusesAnAnswerWithoutAUID(t *testing.T) {
 	_, _, err = g.Step(t.Context(), s.request(s.stored))
 	require.ErrorContains(t, err, `returned a Job with the name "run-run-uid" and the uid "", want this name and a uid`)
 }
-
-// TestStep_TakesOverWithoutAFinalizer: only the TTL changes.
-func TestStep_TakesOverWithoutAFinalizer(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	job := ownedJob()
-	job.Name = jobOfRun
-	job.UID = "old"
-	job.Spec.TTLSecondsAfterFinished = ptr.To[int32](5)
-	s.put(job)
-	s.step(t)
-	assert.Nil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-	assert.Empty(t, s.jobs[jobOfRun].Finalizers)
-}
