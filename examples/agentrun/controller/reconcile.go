@@ -166,9 +166,7 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.events.Failure(before, unwritten) // +events
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
-		if r.mayLackEvent(before, found) {
-			r.events.Failure(before, &failure{before.Status.Reason, before.Status.Message}) // +events
-		}
+		r.reportAgain(before, found)
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
@@ -237,14 +235,16 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// mayLackEvent reports whether another process recorded that the run failed, and
-// may have been killed before the Event was written: the Job was not released.
-func (r *Reconciler) mayLackEvent(run *v1alpha1.AgentRun, found jobgc.Observation) bool {
+// reportAgain reports a failure that another process recorded, and may have been
+// killed before its Event was written: the Job was not released.
+func (r *Reconciler) reportAgain(run *v1alpha1.AgentRun, found jobgc.Observation) {
 	if run.Status.Phase != v1alpha1.Failed || found.Job == nil || run.Status.UpdatedAt == nil {
-		return false
+		return
 	}
 	pause := r.since.Sub(run.Status.UpdatedAt.Time)
-	return found.Job.Spec.TTLSecondsAfterFinished == nil && pause > 0 && pause < handOver
+	if found.Job.Spec.TTLSecondsAfterFinished == nil && pause > 0 && pause < handOver {
+		r.events.Failure(run, &failure{run.Status.Reason, run.Status.Message}) // +events
+	}
 }
 
 // request is what package jobgc has to know of the run.
