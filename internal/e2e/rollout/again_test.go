@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,30 +25,6 @@ func webOf(n int32) *appsv1.Deployment {
 	d.Spec.Replicas = &n
 	d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromString("50%"))
 	return d
-}
-
-// TestNoPlanLosesAnEndpoint_OfMorePods: sizes at which percentages are rounded.
-//
-//req:shows R5
-func TestNoPlanLosesAnEndpoint_OfMorePods(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{8, 9, 10} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			d := webOf(int32(n))
-			s.deploy(d)
-			c := s.measure(n)
-			s.follow(s.plan("deployment,hpa", d, "-plan"))
-			least, most := s.settled(c, n)
-			assert.Equal(t, n, least)
-			assert.LessOrEqual(t, most, 2*n)
-			c.reset()
-			s.back(d)
-			least, _ = s.settled(c, n)
-			assert.Equal(t, n, least)
-		})
-	}
 }
 
 // TestPlan_OfNoPods: what is scaled to zero is switched too.
@@ -103,41 +78,6 @@ func TestPlan_EndsWhileAnAutoscalerScales(t *testing.T) {
 	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
 }
 
-// killed is the script up to a step, which ends there.
-func killed(script string, step int) string {
-	before, _, found := strings.Cut(script, fmt.Sprintf("\necho '%d/", step+1))
-	if !found {
-		return script
-	}
-	return before + "\n"
-}
-
-// TestPlan_KilledAfterEachStep, and run again from its start, loses no
-// endpoint, and ends as one that was not.
-//
-//req:shows R5
-func TestPlan_KilledAfterEachStep(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	d := webOf(5)
-	s.deploy(d)
-	s.kubectl("autoscale deployment web --min=5 --max=10")
-	c := s.measure(5)
-	for _, script := range []string{
-		s.plan("deployment,hpa", d, "-plan"), "",
-	} {
-		if script == "" {
-			script = s.plan("rollout,hpa", d, "-rollback")
-		}
-		for step := 1; step <= strings.Count(script, "\necho '"); step++ {
-			s.follow(killed(script, step))
-		}
-	}
-	s.runs(map[string]int{"web:1": 5})
-	s.capacity("killed", c, 10)
-	s.deployed(5)
-}
-
 // TestPlan_RunByTwo at the same time.
 //
 //req:shows R5
@@ -164,43 +104,4 @@ func TestPlan_RunByTwo(t *testing.T) {
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("by two", c, 10)
 	assert.Equal(t, "", s.kubectl("get rollout web -o 'jsonpath={.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}' --show-managed-fields"))
-}
-
-// TestPlan_LosesNoReleaseInBetween: the plan was interrupted, and a variable of
-// the Deployment was set. Neither the same plan nor a new one throws it away.
-//
-//req:shows R5
-func TestPlan_LosesNoReleaseInBetween(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	d := webOf(5)
-	s.deploy(d)
-	script := s.plan("deployment,hpa", d, "-plan")
-	s.follow(killed(script, 6))
-	s.kubectl("set env deployment/web A=2")
-	s.kubectl("rollout status deployment web --timeout=2m")
-	out, err := s.try(s.planner, script)
-	require.Error(t, err, out)
-	assert.Contains(t, out, "STOP: deployment/web is not as planned: its pod template has changed.")
-
-	released := inGit("web:1")
-	released.Spec.Template.Spec.Containers[0].Env = nil
-	released.Spec.Strategy = d.Spec.Strategy
-	cmd := exec.CommandContext(t.Context(), command, "-plan", "-", s.file(released))
-	cmd.Stdin = strings.NewReader(s.kubectl("get deployment,hpa -o yaml --show-managed-fields"))
-	refused, err := cmd.CombinedOutput()
-	require.Error(t, err, "the manifest does not have the variable")
-	assert.Contains(t, string(refused), "spec.template.spec.containers[0].env")
-
-	released = inGit("web:1", "A")
-	released.Spec.Template.Spec.Containers[0].Env[0].Value = "2"
-	released.Spec.Strategy = d.Spec.Strategy
-	out, err = s.try(s.planner, s.plan("deployment,hpa", released, "-plan"))
-	require.Error(t, err, out)
-	assert.Contains(t, out, "STOP: rollout/web is not as planned. Another plan or a person has made it.")
-	assert.Equal(t, "A 5", s.variables("deployment/web"))
-
-	s.kubectl("delete rollout web")
-	s.follow(s.plan("deployment,hpa", released, "-plan"))
-	assert.Equal(t, "A 5", s.variables("rollout/web"))
 }
