@@ -319,6 +319,15 @@ func TestCommit_UnstructuredSharesNoMemoryWithBefore(t *testing.T) {
 	require.NoError(t, err)
 	conditionList(after)[0].(map[string]any)["reason"] = "Edited"
 	assert.Equal(t, kept.Object, before.Object)
+
+	// Nor after a Commit that found nothing to write in another form.
+	before = get[unstructured.Unstructured](t, s, "a")
+	kept, after = before.DeepCopy(), before.DeepCopy()
+	after.Object["status"].(map[string]any)["extra"] = nil
+	_, err = commit(t, s, before, after, running)
+	require.NoError(t, err)
+	conditionList(after)[0].(map[string]any)["reason"] = "Edited"
+	assert.Equal(t, kept.Object, before.Object)
 }
 
 // TestCommit_AConditionWithAPrunedFieldIsWrittenOnce: the caller sets a field
@@ -343,5 +352,17 @@ func TestCommit_AConditionWithAPrunedFieldIsWrittenOnce(t *testing.T) {
 			}
 			assert.Equal(t, 1, s.sent())
 		})
+	}
+}
+
+func TestCommit_ReportsAnUndeclaredField(t *testing.T) {
+	for _, field := range []string{"observedGeneration", "updatedAt", "startedAt", "finishedAt"} {
+		s := newServer(t)
+		s.create("a")
+		s.prunes = []string{field}
+		before := get[Run](t, s, "a")
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), status.Facts{Progress: status.Done, StartedAt: noon})
+		require.ErrorContains(t, err, "status."+field, "or each reconcile would write it again")
+		assert.Equal(t, status.Written, result)
 	}
 }
