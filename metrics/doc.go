@@ -1,73 +1,60 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics records reconciles, queues, runs, events and status writes of
-// a controller through OpenTelemetry.
+// Package metrics records reconciles, objects that fail, queues, runs, Events
+// and status writes of a controller through OpenTelemetry.
 //
-// Each set of instruments belongs to the meter provider that you pass. One
-// reconcile costs one histogram record and no allocation. The counters of its
-// reconciles, without the one of Unknown, exist at zero as soon as the
-// controller does, so that rate() sees the first error. Others exist from the
-// call that asks for them.
+// Whether an object fails is a fact of its reconcile's result. A queue does not
+// know it: it sees a poll and a failure as the same retry, and forgets a
+// terminal error. So the reconcile is measured where it returns:
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
-//	m, err := metrics.New(endpoint, metrics.Options{})
+//	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
 //	r := &Reconciler{metrics: m.Controller("agentrun")}
-//	// Or, on your mux: mux.Handle("GET /metrics", endpoint)
-//	go func() { ended <- endpoint.Serve(ctx, listener) }()
 //
-//	func (r *Reconciler) Reconcile(ctx context.Context, key string) (err error) {
-//		var result metrics.Result
-//		defer r.metrics.Begin().End(ctx, &result)
-//		err = r.reconcile(ctx, key)
-//		result = metrics.Classify(err, 0, events.IsTerminal)
-//		return err
-//	}
+//	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (res ctrl.Result, err error) {
+//		ctx, done := r.metrics.Begin(ctx, req)
+//		defer done(&err, &res.RequeueAfter)
 //
-// With a tracer, BeginSpan also starts a span. The exemplar and the log lines
-// have its IDs:
+// The counters of its results exist at zero as soon as the controller does, so
+// that rate() sees the first error. The rest exists from the call that asks for
+// it:
 //
-//	ctx, attempt := r.metrics.BeginSpan(ctx, r.tracer, "reconcile AgentRun")
-//	defer attempt.End(ctx, &result)
-//
-// A reconcile that returns before the assignment to result counts as "unknown",
-// and a reconcile that panics as "panic".
-//
-// A controller has a few series: its reconciles and, with metrics/kube, its
-// queue. It asks for more:
-//
+//	c.SetWorkers(4)
+//	provider, err := kube.QueueProvider(c)    // client-go's work queue
 //	runs := c.Runs()                          // Jobs and workflows: runs.End, runs.Active, runs.JobMissing
-//	events.Options{OnResult: c.Events()}      // Kubernetes events
+//	events.Options{OnResult: c.Events()}      // Kubernetes Events
 //	status.Writer{OnCommit: c.StatusWrites()} // commits of a status
+//	config.Wrap(kube.Transport(m))            // requests to the API server
+//	kube.NewCache(m, "pods", informer)        // a watch that got nothing
+//
+// Several clusters in one process need a scope each: m.Scope("east").
 //
 // The package imports only OpenTelemetry's API and logr. metrics/prom is the
-// scrape endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace
-// IDs to logs, and metrics/catalog is the table below as data. The package has
-// no globals. A collection, and the stop function of ObserveQueue, call your
-// functions in separate goroutines, so that a function that hangs costs only
+// scrape endpoint, metrics/kube adapts client-go, and metrics/tracelog adds
+// trace IDs to logs. The package has no globals. A collection calls your state
+// functions in separate goroutines, so that one that hangs or panics costs only
 // its own series. All methods are safe for concurrent use, and do nothing on a
-// nil *Metrics, *Controller or *Runs.
+// nil *Metrics, *Controller, *Runs or *Lease.
 //
 // # Instruments
 //
 // Names follow OpenTelemetry. Prometheus writes "_" for ".", adds _seconds for
 // the unit s and _total to counters, leaves out units in braces, and calls an
-// updowncounter a gauge.
+// updowncounter a gauge. Series of a scope also have the label scope.
 //
 //	controller.reconcile.duration            histogram      s            controller, result
 //	controller.reconciles                    counter        {reconcile}  controller, result
 //	controller.reconcile.active              updowncounter  {reconcile}  controller
 //	controller.worker.limit                  updowncounter  {worker}     controller
+//	controller.failing                       gauge          {object}     controller, result
+//	controller.failing.longest               gauge          s            controller, result
 //	controller.queue.depth                   updowncounter  {item}       controller
-//	controller.queue.delayed                 updowncounter  {item}       controller
 //	controller.queue.adds                    counter        {item}       controller
 //	controller.queue.retries                 counter        {item}       controller
 //	controller.queue.wait.duration           histogram      s            controller
-//	controller.queue.oldest                  gauge          s            controller
 //	controller.queue.unfinished_work         gauge          s            controller
 //	controller.queue.longest_running         gauge          s            controller
-//	controller.queue.failing                 updowncounter  {item}       controller
-//	controller.queue.longest_failing         gauge          s            controller
 //	controller.run.duration                  histogram      s            controller, result
 //	controller.runs                          counter        {run}        controller, result
 //	controller.run.active                    updowncounter  {run}        controller
@@ -75,21 +62,16 @@
 //	controller.events                        counter        {event}      controller, result
 //	controller.status_writes                 counter        {write}      controller, result
 //	controller.status_write.duration         histogram      s            controller
-//	controller.job.ttl                       gauge          s            controller
-//	controller.run.retention                 gauge          s            controller
-//	controller.log.retention                 gauge          s            controller
+//	controller.retention                     gauge          s            controller, of
 //	controller.objects                       gauge          {object}     kind, condition, status
 //	controller.leader                        gauge                       lease
 //	controller.cache.age                     gauge          s            resource
-//	controller.client.requests               counter        {request}    code
+//	controller.client.requests               counter        {request}    verb, group, resource, code
 //	controller.client.request.duration       histogram      s            verb, group, resource, code
-//	controller.client.limiter.wait.duration  histogram      s
-//	controller.label_overflows               counter        {value}      label
 //
-// No label holds the name of a reconciled object, and the number of values of
-// each label is bounded. Values beyond the bound become "other", and a lease or
-// a cache is left out. Both are counted in controller.label_overflows.
-// [Metrics.MaxSeries] gives the bound.
+// No label has the name of a reconciled object. The SDK bounds the number of
+// series of an instrument: beyond its limit, 2000 by default, the series with
+// otel_metric_overflow="true" has the rest.
 //
 // # RBAC
 //

@@ -4,76 +4,39 @@
 package metrics
 
 import (
-	"context"
-	"errors"
-	"time"
-
 	"go.opentelemetry.io/otel/metric"
-
-	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// instruments are the handles of the catalogue's rows. Durations are
-// synchronous histograms. One callback observes all other instruments. So they
-// cost a reconcile an atomic addition instead of a measurement, and a series
-// can end.
+// instruments are all instruments of the package. What happens is recorded with
+// a synchronous one. What is, such as an age, is observed by the callback.
 type instruments struct {
 	reconcileDuration   metric.Float64Histogram
 	queueWait           metric.Float64Histogram
 	runDuration         metric.Float64Histogram
 	statusWriteDuration metric.Float64Histogram
 	requestDuration     metric.Float64Histogram
-	limiterWait         metric.Float64Histogram
 
-	reconciles   metric.Int64ObservableCounter
-	queueAdds    metric.Int64ObservableCounter
-	queueRetries metric.Int64ObservableCounter
-	runs         metric.Int64ObservableCounter
-	missingJobs  metric.Int64ObservableCounter
-	events       metric.Int64ObservableCounter
-	statusWrites metric.Int64ObservableCounter
-	requests     metric.Int64ObservableCounter
-	overflows    metric.Int64ObservableCounter
+	reconciles   metric.Int64Counter
+	queueAdds    metric.Int64Counter
+	queueRetries metric.Int64Counter
+	runs         metric.Int64Counter
+	missingJobs  metric.Int64Counter
+	events       metric.Int64Counter
+	statusWrites metric.Int64Counter
+	requests     metric.Int64Counter
+	runActive    metric.Int64UpDownCounter
 
 	reconcileActive metric.Int64ObservableUpDownCounter
 	workerLimit     metric.Int64ObservableUpDownCounter
 	queueDepth      metric.Int64ObservableUpDownCounter
-	queueDelayed    metric.Int64ObservableUpDownCounter
-	queueFailing    metric.Int64ObservableUpDownCounter
-	runActive       metric.Int64ObservableUpDownCounter
-
-	objects metric.Int64ObservableGauge
-	leader  metric.Int64ObservableGauge
-
-	queueOldest         metric.Float64ObservableGauge
-	queueUnfinished     metric.Float64ObservableGauge
-	queueLongest        metric.Float64ObservableGauge
-	queueLongestFailing metric.Float64ObservableGauge
-	cacheAge            metric.Float64ObservableGauge
-	jobTTL              metric.Float64ObservableGauge
-	runRetention        metric.Float64ObservableGauge
-	logRetention        metric.Float64ObservableGauge
-}
-
-// enabler is implemented by the SDK's instruments. The interfaces of package
-// metric have the method since v1.40.
-type enabler interface {
-	Enabled(ctx context.Context) bool
-}
-
-// record adds one measurement of a duration, unless the instrument is disabled.
-// The SDK would sort the attributes before it drops the measurement.
-func record(
-	ctx context.Context,
-	h metric.Float64Histogram,
-	d time.Duration,
-	options []metric.RecordOption,
-) {
-	e, ok := h.(enabler)
-	if ok && !e.Enabled(ctx) {
-		return
-	}
-	h.Record(ctx, max(0, d).Seconds(), options...)
+	failing         metric.Int64ObservableGauge
+	objects         metric.Int64ObservableGauge
+	leader          metric.Int64ObservableGauge
+	failingLongest  metric.Float64ObservableGauge
+	queueUnfinished metric.Float64ObservableGauge
+	queueLongest    metric.Float64ObservableGauge
+	retention       metric.Float64ObservableGauge
+	cacheAge        metric.Float64ObservableGauge
 }
 
 // builder creates instruments. It collects the errors and the instruments that
@@ -84,91 +47,124 @@ type builder struct {
 	errs     []error
 }
 
-func (b *builder) build(t catalog.Table) instruments {
+func (b *builder) instruments() instruments {
 	return instruments{
-		reconcileDuration:   b.histogram(t.ReconcileDuration),
-		queueWait:           b.histogram(t.QueueWait),
-		runDuration:         b.histogram(t.RunDuration),
-		statusWriteDuration: b.histogram(t.StatusWriteDuration),
-		requestDuration:     b.histogram(t.ClientRequestDuration),
-		limiterWait:         b.histogram(t.ClientLimiterWait),
+		reconcileDuration: b.histogram("controller.reconcile.duration", reconcileSeconds(),
+			"Duration of a reconcile."),
+		queueWait: b.histogram("controller.queue.wait.duration", waitSeconds(),
+			"Time an item was ready before a worker took it."),
+		runDuration: b.histogram("controller.run.duration", runSeconds(),
+			"Duration of a run (job, workflow) from its start to its end."),
+		statusWriteDuration: b.histogram("controller.status_write.duration", requestSeconds(),
+			"Duration of a status commit that reached the API server, conflicts included."),
+		requestDuration: b.histogram("controller.client.request.duration", requestSeconds(),
+			"Duration of a request to the API server until its response headers."),
 
-		reconciles:   b.counter(t.Reconciles),
-		queueAdds:    b.counter(t.QueueAdds),
-		queueRetries: b.counter(t.QueueRetries),
-		runs:         b.counter(t.Runs),
-		missingJobs:  b.counter(t.MissingJobs),
-		events:       b.counter(t.Events),
-		statusWrites: b.counter(t.StatusWrites),
-		requests:     b.counter(t.ClientRequests),
-		overflows:    b.counter(t.LabelOverflows),
+		reconciles: b.counter("controller.reconciles", "{reconcile}",
+			"Reconciles that have ended, by result."),
+		queueAdds: b.counter("controller.queue.adds", "{item}",
+			"Items that became ready."),
+		queueRetries: b.counter("controller.queue.retries", "{item}",
+			"Items that were added with a delay."),
+		runs: b.counter("controller.runs", "{run}",
+			"Runs that have ended, by result."),
+		missingJobs: b.counter("controller.missing_jobs", "{job}",
+			"Jobs that were gone before their result was read."),
+		events: b.counter("controller.events", "{event}",
+			"Kubernetes Events by result: emitted, aggregated or dropped."),
+		statusWrites: b.counter("controller.status_writes", "{write}",
+			"Commits of an object's status, by result; unchanged ones write nothing."),
+		requests: b.counter("controller.client.requests", "{request}",
+			"Requests to the API server that have ended, by class of status code."),
+		runActive: b.activeRuns("controller.run.active", "{run}",
+			"Runs in flight."),
 
-		reconcileActive: b.upDown(t.ReconcileActive),
-		workerLimit:     b.upDown(t.WorkerLimit),
-		queueDepth:      b.upDown(t.QueueDepth),
-		queueDelayed:    b.upDown(t.QueueDelayed),
-		queueFailing:    b.upDown(t.QueueFailing),
-		runActive:       b.upDown(t.RunActive),
-
-		objects: b.gauge(t.Objects),
-		leader:  b.gauge(t.Leader),
-
-		queueOldest:         b.seconds(t.QueueOldest),
-		queueUnfinished:     b.seconds(t.QueueUnfinished),
-		queueLongest:        b.seconds(t.QueueLongest),
-		queueLongestFailing: b.seconds(t.QueueLongestFailing),
-		cacheAge:            b.seconds(t.CacheAge),
-		jobTTL:              b.seconds(t.JobTTL),
-		runRetention:        b.seconds(t.RunRetention),
-		logRetention:        b.seconds(t.LogRetention),
+		reconcileActive: b.upDown("controller.reconcile.active", "{reconcile}",
+			"Reconciles running now."),
+		workerLimit: b.upDown("controller.worker.limit", "{worker}",
+			"Most reconciles that can run at once."),
+		queueDepth: b.upDown("controller.queue.depth", "{item}",
+			"Items ready for a worker."),
+		failing: b.gauge("controller.failing", "{object}",
+			"Objects whose last reconcile failed, by the kind of failure."),
+		objects: b.gauge("controller.objects", "{object}",
+			"Objects in the cache by kind, condition and status."),
+		leader: b.gauge("controller.leader", "",
+			"1 while this process holds the lease, 0 while it does not."),
+		failingLongest: b.seconds("controller.failing.longest",
+			"Time since the object that has failed for longest first failed, 0 when none fails."),
+		queueUnfinished: b.seconds("controller.queue.unfinished_work",
+			"Sum of the ages of the items that workers hold."),
+		queueLongest: b.seconds("controller.queue.longest_running",
+			"Age of the item that a worker has held for longest."),
+		retention: b.seconds("controller.retention",
+			"Time that a finished Job, run or log is kept; 0 keeps it."),
+		cacheAge: b.seconds("controller.cache.age",
+			"Time since a cache last got anything from the API server."),
 	}
 }
 
-func (b *builder) err() error { return errors.Join(b.errs...) }
-
-func (b *builder) histogram(i catalog.Instrument) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(i.Name,
-		metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Description),
-		metric.WithExplicitBucketBoundaries(i.Buckets...))
+func (b *builder) histogram(name string, buckets []float64, text string) metric.Float64Histogram {
+	h, err := b.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text),
+		metric.WithExplicitBucketBoundaries(buckets...))
 	b.errs = append(b.errs, err)
 	return h
 }
 
-func (b *builder) counter(i catalog.Instrument) metric.Int64ObservableCounter {
-	c, err := b.meter.Int64ObservableCounter(i.Name,
-		metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Description))
-	b.keep(c, err)
-	return c
-}
-
-func (b *builder) upDown(i catalog.Instrument) metric.Int64ObservableUpDownCounter {
-	c, err := b.meter.Int64ObservableUpDownCounter(i.Name,
-		metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Description))
-	b.keep(c, err)
-	return c
-}
-
-func (b *builder) gauge(i catalog.Instrument) metric.Int64ObservableGauge {
-	g, err := b.meter.Int64ObservableGauge(i.Name,
-		metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Description))
-	b.keep(g, err)
-	return g
-}
-
-func (b *builder) seconds(i catalog.Instrument) metric.Float64ObservableGauge {
-	g, err := b.meter.Float64ObservableGauge(i.Name,
-		metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Description))
-	b.keep(g, err)
-	return g
-}
-
-// keep notes an instrument for the callback, and the error of its creation.
-func (b *builder) keep(o metric.Observable, err error) {
-	b.observed = append(b.observed, o)
+func (b *builder) counter(name, unit, text string) metric.Int64Counter {
+	c, err := b.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
 	b.errs = append(b.errs, err)
+	return c
+}
+
+func (b *builder) activeRuns(name, unit, text string) metric.Int64UpDownCounter {
+	c, err := b.meter.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
+	b.errs = append(b.errs, err)
+	return c
+}
+
+func (b *builder) upDown(name, unit, text string) metric.Int64ObservableUpDownCounter {
+	c, err := b.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
+	b.errs = append(b.errs, err)
+	b.observed = append(b.observed, c)
+	return c
+}
+
+func (b *builder) gauge(name, unit, text string) metric.Int64ObservableGauge {
+	g, err := b.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
+	b.errs = append(b.errs, err)
+	b.observed = append(b.observed, g)
+	return g
+}
+
+func (b *builder) seconds(name, text string) metric.Float64ObservableGauge {
+	g, err := b.meter.Float64ObservableGauge(name, metric.WithUnit("s"), metric.WithDescription(text))
+	b.errs = append(b.errs, err)
+	b.observed = append(b.observed, g)
+	return g
+}
+
+// reconcileSeconds runs from a reconcile that finds nothing to do in the cache
+// to a reconcile that should have been a Job.
+func reconcileSeconds() []float64 {
+	return []float64{.0001, .0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+}
+
+// waitSeconds begins at ten microseconds, because an item of an idle controller
+// waits for less than a hundred.
+func waitSeconds() []float64 {
+	return []float64{
+		.00001, .000025, .00005, .0001, .00025, .0005, .001, .005, .01, .05,
+		.1, .25, .5, 1, 2.5, 5, 10, 60, 300,
+	}
+}
+
+// requestSeconds ends at 60 s, the API server's default limit for a request
+// that is not a watch.
+func requestSeconds() []float64 {
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+}
+
+func runSeconds() []float64 {
+	return []float64{1, 5, 15, 60, 300, 900, 3600, 14400}
 }

@@ -4,50 +4,61 @@
 package metrics
 
 import (
-	"sync/atomic"
+	"fmt"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
-// maxLeases bounds the leases of controller.leader.
-const maxLeases = 32
-
-type lease struct {
+// Lease exports whether this process leads by a lease. Get it from
+// [Metrics.Lease]. Its methods are safe for concurrent use, and a nil *Lease
+// does nothing.
+type Lease struct {
+	m       *Metrics
 	name    string
-	leading atomic.Int64 // 1 or 0
-	observe []metric.ObserveOption
+	all     metric.MeasurementOption
+	leading bool // guarded by set.mu, as is live
+	live    bool
 }
 
-// Leader exports whether this process leads by the lease of that name; call it
-// with false when election begins, so that a process that never led is visible.
-// Leases after the 32nd, and names that are empty, too long or not UTF-8, are
-// left out and counted in controller.label_overflows.
-func (m *Metrics) Leader(name string, leading bool) {
+// Lease exports controller.leader for the lease of that name, 0 from now on, so
+// that a process that never led is visible. While the lease is live, until its
+// Close, a second call returns an error that wraps [ErrInUse]. On a nil Metrics
+// it returns nil and no error.
+func (m *Metrics) Lease(name string) (*Lease, error) {
 	if m == nil {
-		return
+		return nil, nil //nolint:nilnil // a nil *Lease does nothing
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := m.leases.all()
-	v := map[bool]int64{true: 1}[leading]
-	for _, l := range all {
-		if l.name == name {
-			l.leading.Store(v)
-			return
-		}
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	known, ok := m.leases[name]
+	if ok && known.live {
+		return nil, fmt.Errorf("%w: the lease %q is exported by another election of this process; "+
+			"give each cluster its own Metrics.Scope", ErrInUse, name)
 	}
-	if len(all) >= maxLeases || !usable(name) {
-		m.overflows.add(labelLease, 1)
-		return
-	}
-	l := &lease{name: name, observe: observed(attribute.String("lease", name))}
-	l.leading.Store(v)
-	m.leases.add(l)
+	l := &Lease{m: m, name: name, all: m.attributes(label("lease", name)), live: true}
+	m.leases[name] = l
+	return l, nil
 }
 
-func (m *Metrics) observeLeases(o metric.Observer) {
-	for _, l := range m.leases.all() {
-		o.ObserveInt64(m.inst.leader, l.leading.Load(), l.observe...)
+// Set sets whether this process leads. It has no effect after another Lease has
+// taken the name.
+func (l *Lease) Set(leading bool) {
+	if l == nil {
+		return
 	}
+	l.m.set.mu.Lock()
+	defer l.m.set.mu.Unlock()
+	l.live = true
+	l.leading = leading
+}
+
+// Close sets the lease to 0 and frees its name. A later Set takes it again.
+func (l *Lease) Close() {
+	if l == nil {
+		return
+	}
+	l.m.set.mu.Lock()
+	defer l.m.set.mu.Unlock()
+	l.live = false
+	l.leading = false
 }

@@ -4,99 +4,162 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
-	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// scope is the name of the meter.
-const scope = "github.com/proompteng/controllerkit"
+// Errors of this package. The message says what to do.
+var (
+	// ErrNoProvider is returned for a nil meter provider, or one without a
+	// meter. Nothing falls back to OpenTelemetry's global one.
+	ErrNoProvider = errors.New("metrics: no usable meter provider")
+	// ErrInUse is returned for a second live queue of a controller, and for a
+	// second live lease of one name.
+	ErrInUse = errors.New("metrics: already in use")
+)
 
-// Metrics is one set of instruments on one meter provider. Make it with New.
-// Its methods are safe for concurrent use, and a nil *Metrics records nothing.
-// The zero Metrics cannot be used. Use one set per provider: two sets on one
-// provider share their series, where counts add up and gauges overwrite each
-// other.
-type Metrics struct {
-	inst         instruments
-	slots        slots
-	epoch        time.Time
-	registration metric.Registration
+// Options of a set of instruments. The zero value starts no spans.
+type Options struct {
+	// IsTerminal recognizes the errors that no retry can fix, such as those of
+	// the API server. Pass events.IsTerminal. An error with a method
+	// Terminal() bool needs no function.
+	IsTerminal func(error) bool
+	// Tracer starts a span for each reconcile. Nil starts none.
+	Tracer trace.Tracer
 
-	limit       int        // of controller names, "other" not counted
-	mu          sync.Mutex // guards named, rest and admitted, and the writers of leases and requests
-	named       map[string]*Controller
-	rest        *Controller      // "other", made when it is needed
-	controllers set[*Controller] // named and rest
-
-	leases    set[*lease]
-	caches    set[*cacheSource]
-	objects   set[*objectSource]
-	admitted  map[objectKey]struct{} // of controller.objects, for good
-	requests  atomic.Pointer[map[Request][]metric.RecordOption]
-	codes     *counts // of requests
-	overflows *counts // of labels
+	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// New creates the instruments of the catalogue on mp and registers the one
-// callback that observes them. It starts nothing and touches no global. The
-// error wraps [ErrNoProvider] if mp is nil or a nil pointer, or if it gives no
-// meter, such as a prom.Endpoint that was not made by prom.New. The error wraps
-// [ErrOption] if an option cannot be used. New also returns the provider's
-// errors.
+// Metrics is one set of instruments on one meter provider, or a scope of it.
+// Make it with New. Its methods are safe for concurrent use, and a nil *Metrics
+// records nothing. The zero Metrics cannot be used.
+type Metrics struct {
+	set   *set
+	scope string
+
+	// These are guarded by set.mu.
+	controllers map[string]*Controller
+	leases      map[string]*Lease
+	caches      []*cacheSource
+	objects     []*objectSource
+}
+
+// set is what all scopes share.
+type set struct {
+	instruments
+
+	isTerminal   func(error) bool
+	tracer       trace.Tracer // nil: no spans
+	registration metric.Registration
+
+	mu     sync.Mutex // never held during a call of the SDK or of a caller's function
+	scopes map[string]*Metrics
+}
+
+// New creates the instruments on mp and registers one callback for the values
+// that are read when they are collected. It starts nothing and touches no
+// global. The error wraps [ErrNoProvider] if mp is nil or a nil pointer, or if
+// it gives no meter, such as a prom.Endpoint that was not made by prom.New. New
+// also returns the provider's errors.
+//
+// Make one set for a provider. A second set is harmless to counters and
+// histograms, which add up, but of two gauges with equal labels one is exported.
+// For a second cluster use [Metrics.Scope].
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if isnil.Is(mp) {
 		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, "+
 			"or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
 	}
-	err := o.check()
-	if err != nil {
-		return nil, err
-	}
-	meter := mp.Meter(scope)
+	meter := mp.Meter("github.com/proompteng/controllerkit")
 	if isnil.Is(meter) {
 		return nil, fmt.Errorf("%w: %T gives no meter; make it with its constructor", ErrNoProvider, mp)
 	}
 	b := builder{meter: meter}
-	m := &Metrics{
-		inst:      b.build(catalog.Instruments()),
-		epoch:     time.Now(),
-		limit:     o.MaxControllers,
-		named:     map[string]*Controller{},
-		admitted:  map[objectKey]struct{}{},
-		codes:     newWords("code", codeWords()),
-		overflows: newWords("label", boundedLabels()),
+	s := &set{
+		instruments: b.instruments(),
+		isTerminal:  o.IsTerminal,
+		scopes:      map[string]*Metrics{},
 	}
-	m.requests.Store(&map[Request][]metric.RecordOption{})
-	if m.limit == 0 {
-		m.limit = defaultControllers
+	if !isnil.Is(o.Tracer) {
+		s.tracer = o.Tracer
 	}
-	if err := b.err(); err != nil {
+	err := errors.Join(b.errs...)
+	if err != nil {
 		return nil, fmt.Errorf("metrics: create instruments: %w", err)
 	}
-	m.registration, err = b.meter.RegisterCallback(m.observe, b.observed...)
+	s.registration, err = meter.RegisterCallback(s.observe, b.observed...)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: register the callback: %w", err)
 	}
-	return m, nil
+	return s.newScope(""), nil
 }
 
-// Close unregisters the callback. Counts and states disappear from the next
-// scrape. Histograms stay until the provider shuts down, because OpenTelemetry
-// cannot remove them yet. Recorders may still be used. A second Close does
-// nothing.
+// Scope returns a view of the set whose series all have the label scope. Use
+// one for each cluster if a process has managers for several: their controllers,
+// leases and caches may have equal names.
+//
+//	east := m.Scope("east")
+//	config.Wrap(kube.Transport(east))
+//	r := &Reconciler{metrics: east.Controller("agentrun")}
+//
+// The same name returns the same view. The empty name is the set without the
+// label, as New returns it. On a nil Metrics it returns nil.
+func (m *Metrics) Scope(name string) *Metrics {
+	if m == nil {
+		return nil
+	}
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	known, ok := m.set.scopes[name]
+	if ok {
+		return known
+	}
+	return m.set.newScope(name)
+}
+
+func (s *set) newScope(name string) *Metrics {
+	m := &Metrics{
+		set:         s,
+		scope:       name,
+		controllers: map[string]*Controller{},
+		leases:      map[string]*Lease{},
+	}
+	s.scopes[name] = m
+	return m
+}
+
+// Close unregisters the callback of the set with all its scopes. What is read
+// when it is collected, such as gauges, disappears from the next scrape. What is
+// recorded, such as counters and histograms, stays until the provider shuts
+// down. A second Close does nothing.
 func (m *Metrics) Close() error {
 	if m == nil {
 		return nil
 	}
-	if err := m.registration.Unregister(); err != nil {
+	err := m.set.registration.Unregister()
+	if err != nil {
 		return fmt.Errorf("metrics: unregister the callback: %w", err)
 	}
 	return nil
+}
+
+// attributes returns the attributes of one series.
+func (m *Metrics) attributes(kv ...attribute.KeyValue) metric.MeasurementOption {
+	if m.scope != "" {
+		kv = append(kv, label("scope", m.scope))
+	}
+	return metric.WithAttributeSet(attribute.NewSet(kv...))
+}
+
+// label returns an attribute that each exporter accepts.
+func label(name, value string) attribute.KeyValue {
+	return attribute.String(name, strings.ToValidUTF8(value, "\uFFFD"))
 }

@@ -4,128 +4,90 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
-// QueueState is a snapshot of a queue. The zero value is an empty queue. A
-// negative number or age is unknown and not exported, for queues that do not
-// count it.
+// QueueState is a snapshot of a queue. A negative number or age is unknown and
+// not exported. The zero value is an empty queue.
 type QueueState struct {
-	// Depth is the number of ready items, Delayed of items that wait for their
-	// time (AddAfter or back-off), and Running of items that workers hold.
-	// Running has no instrument because controller.reconcile.active shows it.
-	Depth, Delayed, Running int64
-	// Adds and Retries count since the queue was made and never fall: items
-	// that became ready, and items handed back after a failure.
-	Adds, Retries int64
-	// Oldest is how long the first ready item has been ready.
-	Oldest time.Duration
-	// Unfinished is the sum of the ages of the running items and Longest the
-	// greatest of them.
+	// Depth is the number of items that are ready for a worker.
+	Depth int64
+	// Unfinished is the sum of the ages of the items that workers hold, and
+	// Longest the greatest of them.
 	Unfinished, Longest time.Duration
-	// Failing is the number of items that have failed for 15 minutes or longer,
-	// without a success, and LongestFailing how long the item has failed that
-	// has failed for longest.
-	Failing        int64
-	LongestFailing time.Duration
 }
 
-// ObserveQueue exports a queue by pull: each collection calls state once, and
-// the queue's hot path pays nothing. The series end with stop. It calls state a
-// last time, waits up to two seconds for it, and may be called again. With
-// several queues, the counts and Unfinished add up. Of Oldest and Longest the
-// greatest is shown. The counts of a stopped queue stay in the sum of the other
-// queues, earlier and later, so that counters never fall.
+type queueSource struct {
+	state func() QueueState
+	call  isolate.Call[QueueState]
+}
+
+// ObserveQueue calls state at each collection and exports the controller's
+// queue. The QueueProvider of package metrics/kube calls it. The counters of
+// the queue exist at zero from now on. A controller has one queue: a second call
+// returns an error that wraps [ErrInUse]. A nil state, or a nil Controller,
+// observes nothing.
 //
 // state must be safe for concurrent use and must not create instruments. When
 // it panics, or does not return within two seconds, or half of the collection's
-// time if that is less, the controller's queue series are missing from that
-// collection and the provider gets an error. While a call has not returned,
-// state is not called again. A nil state observes nothing.
-func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
+// time if that is less, its series are missing from that collection and the
+// provider gets an error. While a call has not returned, state is not called
+// again.
+func (c *Controller) ObserveQueue(state func() QueueState) error {
 	if c == nil || state == nil {
-		return func() {}
+		return nil
 	}
-	s := &queueSource{state: state, last: unknownQueue()}
-	c.queues.add(s)
-	return func() { c.queues.end(s) }
+	c.mu.Lock()
+	second := c.queue != nil
+	if !second {
+		c.queue = &queueSource{state: state}
+	}
+	c.mu.Unlock()
+	if second {
+		return fmt.Errorf("%w: the controller %q has a queue; make its QueueProvider once, "+
+			"and give each cluster its own Metrics.Scope", ErrInUse, c.name)
+	}
+	c.m.set.queueAdds.Add(background(), 0, c.all)
+	c.m.set.queueRetries.Add(background(), 0, c.all)
+	return nil
+}
+
+// QueueAdd counts an item that became ready.
+func (c *Controller) QueueAdd() {
+	if c != nil {
+		c.m.set.queueAdds.Add(background(), 1, c.all)
+	}
+}
+
+// QueueRetry counts an item that was added with a delay.
+func (c *Controller) QueueRetry() {
+	if c != nil {
+		c.m.set.queueRetries.Add(background(), 1, c.all)
+	}
 }
 
 // QueueWait records how long an item was ready before a worker took it. A
 // negative d counts as zero.
 func (c *Controller) QueueWait(d time.Duration) {
 	if c != nil {
-		record(background(), c.m.inst.queueWait, d, c.options.record)
+		record(background(), c.m.set.queueWait, d, c.all)
 	}
 }
 
-// observeQueues sums the controller's queues, because two observations of one
-// series add up for a counter but overwrite each other for a gauge. A sum that
-// lacks a queue would be wrong, so there is none.
-func (c *Controller) observeQueues(
-	ctx context.Context,
-	o metric.Observer,
-	a asked,
-	fail func(error),
-) {
-	sum := a.ended
-	whole := len(a.sources) > 0
-	for n, s := range a.sources {
-		state, err := c.queues.answer(ctx, s, a.runs[n])
-		if err != nil {
-			fail(fmt.Errorf("metrics: controller %q: %w", c.id.Value.AsString(), err))
-			whole = false
-		}
-		sum = sum.plus(state)
+func (c *Controller) observeQueue(o metric.Observer, q QueueState) {
+	s := c.m.set
+	if q.Depth >= 0 {
+		o.ObserveInt64(s.queueDepth, q.Depth, c.all)
 	}
-	if !whole {
-		return
+	if q.Unfinished >= 0 {
+		o.ObserveFloat64(s.queueUnfinished, q.Unfinished.Seconds(), c.all)
 	}
-	i := &c.m.inst
-	number := func(what metric.Int64Observable, n int64) {
-		if n >= 0 {
-			o.ObserveInt64(what, n, c.options.observe...)
-		}
+	if q.Longest >= 0 {
+		o.ObserveFloat64(s.queueLongest, q.Longest.Seconds(), c.all)
 	}
-	age := func(what metric.Float64Observable, d time.Duration) {
-		if d >= 0 {
-			o.ObserveFloat64(what, d.Seconds(), c.options.observe...)
-		}
-	}
-	number(i.queueDepth, sum.Depth)
-	number(i.queueDelayed, sum.Delayed)
-	number(i.queueAdds, sum.Adds)
-	number(i.queueRetries, sum.Retries)
-	age(i.queueOldest, sum.Oldest)
-	age(i.queueUnfinished, sum.Unfinished)
-	age(i.queueLongest, sum.Longest)
-	number(i.queueFailing, sum.Failing)
-	age(i.queueLongestFailing, sum.LongestFailing)
-}
-
-func (s QueueState) plus(t QueueState) QueueState {
-	return QueueState{
-		Depth:          add(s.Depth, t.Depth),
-		Delayed:        add(s.Delayed, t.Delayed),
-		Running:        add(s.Running, t.Running),
-		Adds:           add(s.Adds, t.Adds),
-		Retries:        add(s.Retries, t.Retries),
-		Oldest:         max(s.Oldest, t.Oldest),
-		Unfinished:     add(s.Unfinished, t.Unfinished),
-		Longest:        max(s.Longest, t.Longest),
-		Failing:        add(s.Failing, t.Failing),
-		LongestFailing: max(s.LongestFailing, t.LongestFailing),
-	}
-}
-
-// add sums what is known.
-func add[N int64 | time.Duration](a, b N) N {
-	if a < 0 || b < 0 {
-		return max(a, b)
-	}
-	return a + b
 }

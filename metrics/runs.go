@@ -5,59 +5,58 @@ package metrics
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
-
-	"go.opentelemetry.io/otel/metric"
 )
 
 // Runs records the runs of one controller: the Jobs or workflows that it
 // starts. Get it from [Controller.Runs]. A nil *Runs records nothing. The zero
 // Runs cannot be used.
-type Runs struct {
-	c       *Controller
-	active  atomic.Int64
-	ended   *counts
-	missing atomic.Int64
+type Runs struct{ c *Controller }
 
-	jobTTL, runRetention, logRetention atomic.Int64 // nanoseconds; below 0: unknown
+// retention is one value of controller.retention.
+type retention struct {
+	of string
+	d  time.Duration
 }
 
-// Runs returns the instruments for the runs of the controller, always the same
-// ones. A controller that does not ask for them does not export them. From now
-// on their counters exist at zero. On a nil Controller it returns nil.
+// Runs returns the instruments for the runs of the controller. A controller
+// that does not ask for them does not export them. Their counters exist at zero
+// from now on. On a nil Controller it returns nil.
 func (c *Controller) Runs() *Runs {
 	if c == nil {
 		return nil
 	}
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	r := c.runs.Load()
-	if r == nil {
-		// A run is not queued again, so these appear only if recorded.
-		r = &Runs{c: c, ended: newResults(c.id, Unknown, Requeue, RequeueAfter)}
-		r.jobTTL.Store(-1)
-		r.runRetention.Store(-1)
-		r.logRetention.Store(-1)
-		c.runs.Store(r)
+	s := c.m.set
+	for _, r := range []Result{Success, Error, TerminalError, Timeout, Canceled} {
+		s.runs.Add(background(), 0, c.results[r])
 	}
-	return r
+	s.missingJobs.Add(background(), 0, c.all)
+	s.runActive.Add(background(), 0, c.all)
+	return &Runs{c}
 }
 
-// End records one run that ended with result after d, and the exemplar when ctx
-// carries a sampled span. A negative d counts as zero.
-func (r *Runs) End(ctx context.Context, d time.Duration, result Result) {
+// End counts one run that ended with result, and records the time from started
+// to finished, with an exemplar when ctx carries a sampled span. A run that
+// never started, such as one whose Job the API server refused, has no started:
+// it is counted and has no duration. A negative duration counts as zero.
+func (r *Runs) End(ctx context.Context, result Result, started, finished time.Time) {
 	if r == nil {
 		return
 	}
-	r.ended.addResult(result)
-	record(ctx, r.c.m.inst.runDuration, d, r.c.options.result[result.index()])
+	if result >= resultCount {
+		result = Error
+	}
+	s := r.c.m.set
+	s.runs.Add(ctx, 1, r.c.results[result])
+	if !started.IsZero() && !finished.IsZero() {
+		record(ctx, s.runDuration, finished.Sub(started), r.c.results[result])
+	}
 }
 
 // Active adds delta to the number of runs in flight.
 func (r *Runs) Active(delta int) {
 	if r != nil {
-		r.active.Add(int64(delta))
+		r.c.m.set.runActive.Add(background(), int64(delta), r.c.all)
 	}
 }
 
@@ -67,7 +66,7 @@ func (r *Runs) Active(delta int) {
 // nothing is recorded yet.
 func (r *Runs) JobMissing() {
 	if r != nil {
-		r.missing.Add(1)
+		r.c.m.set.missingJobs.Add(background(), 1, r.c.all)
 	}
 }
 
@@ -75,25 +74,16 @@ func (r *Runs) JobMissing() {
 // finished run and its logs are kept. Zero means that they are kept forever
 // and is exported as 0. A negative duration is unknown and not exported.
 func (r *Runs) Retention(job, run, logs time.Duration) {
-	if r != nil {
-		r.jobTTL.Store(int64(job))
-		r.runRetention.Store(int64(run))
-		r.logRetention.Store(int64(logs))
+	if r == nil {
+		return
 	}
-}
-
-func (r *Runs) observe(o metric.Observer) {
-	i := &r.c.m.inst
-	options := &r.c.options
-	r.ended.observe(o, i.runs)
-	o.ObserveInt64(i.runActive, r.active.Load(), options.observe...)
-	o.ObserveInt64(i.missingJobs, r.missing.Load(), options.observe...)
-	kept := func(gauge metric.Float64ObservableGauge, d *atomic.Int64) {
-		if n := d.Load(); n >= 0 {
-			o.ObserveFloat64(gauge, time.Duration(n).Seconds(), options.observe...)
+	var kept []retention
+	for _, each := range []retention{{"job", job}, {"run", run}, {"log", logs}} {
+		if each.d >= 0 {
+			kept = append(kept, each)
 		}
 	}
-	kept(i.jobTTL, &r.jobTTL)
-	kept(i.runRetention, &r.runRetention)
-	kept(i.logRetention, &r.logRetention)
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.kept = kept
 }

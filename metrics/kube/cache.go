@@ -23,12 +23,12 @@ type Informer interface {
 }
 
 // Cache knows when an informer last got anything from the API server. A watch
-// may hang open for hours behind a proxy that stops delivering: there is no
-// error, and the queue is empty. The version of an informer moves with each
-// event and with each bookmark. Most API servers send a bookmark each minute.
-// For a resource that nothing changes it has a new version when etcd last
-// notified the API server: after seconds or, by etcd's default, 10 minutes. An
-// aggregated API server may send none.
+// may hang open for hours behind a proxy that stops delivering, and a list may
+// be forbidden: the queue is empty then, and nothing fails. The version of an
+// informer moves with each event and with each bookmark. Most API servers send a
+// bookmark each minute. For a resource that nothing changes it has a new version
+// when etcd last notified the API server: after seconds or, by etcd's default,
+// 10 minutes. An aggregated API server may send none.
 //
 // Make it with [NewCache]. Its methods are safe for concurrent use, and a nil
 // *Cache does nothing.
@@ -38,39 +38,47 @@ type Cache struct {
 	stop     func()
 
 	mu      sync.Mutex
-	version string
-	moved   time.Time // when the version was first seen
+	version string    // "" before the first list
+	moved   time.Time // when the version was first seen, at first the call of NewCache
 }
 
 // NewCache exports the age of an informer's version as controller.cache.age
-// until Close. Each collection and each Check looks at the version. The
-// resource is the value of the label, such as "pods". An informer that was
-// never started has no age. A nil m exports nothing. NewCache starts nothing.
+// until Close. Call it where the informer starts: until the informer has listed
+// its objects, the age counts from this call. So a cache that is never filled
+// grows old. Each collection and each Check looks at the version. The resource
+// is the value of the label, such as "pods". A nil m, or a nil informer, exports
+// nothing. NewCache starts nothing.
 func NewCache(m *metrics.Metrics, resource string, informer Informer) *Cache {
-	c := &Cache{resource: resource, informer: informer}
-	c.stop = m.ObserveCache(resource, c.Age)
+	c := &Cache{resource: resource, informer: informer, moved: time.Now(), stop: func() {}}
+	if !isnil.Is(informer) {
+		c.stop = m.ObserveCache(resource, c.Age)
+	}
 	return c
 }
 
-// Age is the time since the version of the informer was first seen. It is
-// negative if the informer is nil, or has not listed its objects yet.
+// Age is the time since the version of the informer was first seen, or since
+// NewCache if it has none. For a nil informer it is the time since NewCache.
 func (c *Cache) Age() time.Duration {
-	const unknown = -1
-	if c == nil || isnil.Is(c.informer) {
-		return unknown
+	_, age := c.look()
+	return age
+}
+
+// look returns the informer's version and its age.
+func (c *Cache) look() (version string, age time.Duration) {
+	if c == nil {
+		return "", 0
 	}
-	version := c.informer.LastSyncResourceVersion() // code of others, so without mu
+	if !isnil.Is(c.informer) {
+		version = c.informer.LastSyncResourceVersion() // code of others, so without mu
+	}
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version == "" {
-		return unknown
-	}
 	if version != c.version {
 		c.version = version
 		c.moved = now
 	}
-	return max(0, now.Sub(c.moved))
+	return version, max(0, now.Sub(c.moved))
 }
 
 // Check is a check for a readyz endpoint, such as controller-runtime's
@@ -84,8 +92,8 @@ func (c *Cache) Check(limit time.Duration) func(*http.Request) error {
 		if c == nil {
 			return nil
 		}
-		age := c.Age()
-		if age < 0 {
+		version, age := c.look()
+		if version == "" {
 			return fmt.Errorf("metrics/kube: the cache of %s has not been filled", c.resource)
 		}
 		if age > limit {

@@ -16,45 +16,47 @@ import (
 // LeaderCallbacks. The type is not named here because its package imports every
 // typed client:
 //
-//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, lease,
+//	cb.OnStartedLeading, cb.OnStoppedLeading, err = kube.Callbacks(m, lease,
 //		cb.OnStartedLeading, cb.OnStoppedLeading)
 //
-// client-go calls OnStartedLeading in a goroutine that may run after
-// OnStoppedLeading; the lease is not shown as held then. A nil callback stays
-// nil, so that client-go refuses it.
+// Until stopped is called, a second election of the same lease returns an error
+// that wraps [metrics.ErrInUse]. client-go calls OnStartedLeading in a goroutine
+// that may run after OnStoppedLeading; the lease is not shown as held then. A
+// nil callback stays nil, so that client-go refuses it.
 func Callbacks(
 	m *metrics.Metrics,
-	lease string,
+	name string,
 	started func(context.Context),
 	stopped func(),
-) (onStarted func(context.Context), onStopped func()) {
-	m.Leader(lease, false)
+) (onStarted func(context.Context), onStopped func(), err error) {
+	lease, err := m.Lease(name)
+	if err != nil {
+		return nil, nil, err
+	}
 	var mu sync.Mutex
 	stops := 0 // calls of stopped: none may come between the look at ctx and the change
-	var start func(context.Context)
 	if started != nil {
-		start = func(ctx context.Context) {
+		onStarted = func(ctx context.Context) {
 			mu.Lock()
 			before := stops
 			mu.Unlock()
 			ended := ctx.Err() != nil // client-go ends ctx before it calls OnStoppedLeading
 			mu.Lock()
 			if !ended && stops == before {
-				m.Leader(lease, true)
+				lease.Set(true)
 			}
 			mu.Unlock()
 			started(ctx)
 		}
 	}
-	var stop func()
 	if stopped != nil {
-		stop = func() {
+		onStopped = func() {
 			mu.Lock()
 			stops++
-			m.Leader(lease, false)
+			lease.Close()
 			mu.Unlock()
 			stopped()
 		}
 	}
-	return start, stop
+	return onStarted, onStopped, nil
 }

@@ -14,147 +14,133 @@ import (
 )
 
 // QueueProvider is for the MetricsProvider of client-go's queue configs and of
-// controller-runtime's priority queue, where a [Queue] cannot be used. The name
-// of a queue is its controller. With a nil m nothing is recorded.
+// controller-runtime's priority queue. It exports the queue of one controller:
+// the ready items, the adds, the retries, the wait, and the ages of the items
+// that workers hold. With a nil c it records nothing.
 //
-//	queues := kube.QueueProvider(m)
+//	provider, err := kube.QueueProvider(m.Controller("agentrun"))
+//	queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+//		workqueue.TypedRateLimitingQueueConfig[string]{
+//			Name: "agentrun", MetricsProvider: provider, // client-go reports nothing without a Name
+//		})
+//
+// With controller-runtime:
+//
 //	options.NewQueue = func(
-//		name string,
-//		limiter workqueue.TypedRateLimiter[ctrl.Request],
+//		name string, limiter workqueue.TypedRateLimiter[ctrl.Request],
 //	) workqueue.TypedRateLimitingInterface[ctrl.Request] {
 //		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
 //			o.RateLimiter = limiter
-//			o.MetricProvider = queues
+//			o.MetricProvider = provider
 //		})
 //	}
 //
-// client-go does not report the items that wait for their time, the age of the
-// oldest ready item, or the items that fail. These are not exported, and the
-// alerts ControllerQueueBacklog and ControllerObjectFailing of package manifest
-// never fire. The other numbers
-// have client-go's meaning: AddAfter is a retry, and the ages of running items
-// lag by up to half a second.
+// The numbers have client-go's meaning: AddAfter is a retry, and the ages lag by
+// up to half a second.
 //
-// Make one provider for m and give it to all queues. client-go does not report
-// when a queue is shut down. A queue therefore stays exported after its
-// shutdown. A second queue of the same name, from the same provider, continues
-// its counts. Queues of one name from two providers add up, including items
-// left in a queue that was shut down. Queues beyond Options.MaxControllers
-// share one series: their counts add up, and the ages come from any one of
-// them.
-func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
-	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
+// A controller has one provider, and a provider has one queue at a time. A
+// second provider for the controller returns an error that wraps
+// [metrics.ErrInUse], because the numbers of two clusters would mix:
+// [metrics.Metrics.Scope] separates them. A queue that the program makes again
+// with the same provider takes the place of the earlier one.
+func QueueProvider(c *metrics.Controller) (workqueue.MetricsProvider, error) {
+	p := &provider{c: c, queue: new(queue)}
+	err := c.ObserveQueue(p.state)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 type provider struct {
-	m      *metrics.Metrics
-	mu     sync.Mutex
-	queues map[*metrics.Controller]*pushed // bounded, because the number of controllers is
+	c *metrics.Controller
+
+	mu    sync.Mutex
+	queue *queue // the last one
 }
 
-// pushed is the state of one queue as client-go pushes it.
-type pushed struct {
-	name   string
-	shared bool // by queues of other names
-	record *metrics.Controller
-	stop   func()
-	made   [kinds]bool
+// queue has the numbers of one queue that are states. client-go does not reset
+// them when it shuts a queue down.
+type queue struct {
+	depth               atomic.Int64
+	unfinished, longest atomic.Int64 // nanoseconds
 
-	depth, adds, retries, unfinished, longest atomic.Int64
+	made [kinds]bool // guarded by provider.mu
 }
 
 // The kinds of metrics that client-go asks for, each once for a queue.
 const (
-	depth = iota
-	adds
-	latency
+	ready = iota
 	unfinished
 	longest
-	retries
 	kinds
 )
 
-// queue returns the state that a metric of that kind belongs to. If the kind
-// was asked for before, it is the first of a new queue and the old one has been
-// shut down. client-go does not reset the numbers of a queue that was shut
-// down.
-func (p *provider) queue(name string, kind int) *pushed {
-	c := p.m.Controller(name)
+// of returns the queue that a metric of that kind belongs to: a new queue if
+// the kind was asked for before.
+func (p *provider) of(kind int) *queue {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[c]
-	if q != nil && q.name != name {
-		q.shared = true
+	if p.queue.made[kind] {
+		p.queue = new(queue)
 	}
-	if q == nil || q.made[kind] && !q.shared {
-		if q != nil {
-			q.stop()
-		}
-		q = &pushed{name: name, record: c}
-		q.stop = c.ObserveQueue(q.state)
-		p.queues[c] = q
-	}
-	q.made[kind] = true
-	return q
+	p.queue.made[kind] = true
+	return p.queue
 }
 
-func (q *pushed) state() metrics.QueueState {
+func (p *provider) state() metrics.QueueState {
+	p.mu.Lock()
+	q := p.queue
+	p.mu.Unlock()
 	return metrics.QueueState{
-		Depth:          max(0, q.depth.Load()),
-		Delayed:        -1,
-		Running:        -1,
-		Adds:           q.adds.Load(),
-		Retries:        q.retries.Load(),
-		Oldest:         -1,
-		Unfinished:     time.Duration(q.unfinished.Load()),
-		Longest:        time.Duration(q.longest.Load()),
-		Failing:        -1,
-		LongestFailing: -1,
+		Depth:      max(0, q.depth.Load()),
+		Unfinished: time.Duration(q.unfinished.Load()),
+		Longest:    time.Duration(q.longest.Load()),
 	}
 }
 
-func (p *provider) NewDepthMetric(name string) workqueue.GaugeMetric {
-	return number{&p.queue(name, depth).depth}
+func (p *provider) NewDepthMetric(string) workqueue.GaugeMetric {
+	return depth{&p.of(ready).depth}
 }
 
-func (p *provider) NewAddsMetric(name string) workqueue.CounterMetric {
-	return number{&p.queue(name, adds).adds}
+func (p *provider) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return seconds{&p.of(unfinished).unfinished}
 }
 
-func (p *provider) NewRetriesMetric(name string) workqueue.CounterMetric {
-	return number{&p.queue(name, retries).retries}
+func (p *provider) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return seconds{&p.of(longest).longest}
 }
 
-func (p *provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return seconds{&p.queue(name, unfinished).unfinished}
-}
+func (p *provider) NewAddsMetric(string) workqueue.CounterMetric { return count(p.c.QueueAdd) }
 
-func (p *provider) NewLongestRunningProcessorSecondsMetric(
-	name string,
-) workqueue.SettableGaugeMetric {
-	return seconds{&p.queue(name, longest).longest}
-}
+func (p *provider) NewRetriesMetric(string) workqueue.CounterMetric { return count(p.c.QueueRetry) }
 
-func (p *provider) NewLatencyMetric(name string) workqueue.HistogramMetric {
-	return wait{p.queue(name, latency).record}
+func (p *provider) NewLatencyMetric(string) workqueue.HistogramMetric {
+	return observe(p.c.QueueWait)
 }
 
 // NewWorkDurationMetric records nothing: how long a worker holds an item is
 // controller.reconcile.duration.
-func (p *provider) NewWorkDurationMetric(string) workqueue.HistogramMetric { return wait{} }
+func (p *provider) NewWorkDurationMetric(string) workqueue.HistogramMetric {
+	return observe(func(time.Duration) {})
+}
 
-type number struct{ n *atomic.Int64 }
+type depth struct{ n *atomic.Int64 }
 
-func (v number) Inc() { v.n.Add(1) }
-func (v number) Dec() { v.n.Add(-1) }
+func (d depth) Inc() { d.n.Add(1) }
+func (d depth) Dec() { d.n.Add(-1) }
 
 // seconds keeps an age as a duration, because client-go uses float seconds.
 type seconds struct{ d *atomic.Int64 }
 
 func (v seconds) Set(s float64) { v.d.Store(int64(duration(s))) }
 
-type wait struct{ c *metrics.Controller }
+type count func()
 
-func (v wait) Observe(s float64) { v.c.QueueWait(duration(s)) }
+func (c count) Inc() { c() }
+
+type observe func(time.Duration)
+
+func (o observe) Observe(s float64) { o(duration(s)) }
 
 func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -10,32 +10,31 @@ import (
 )
 
 // LeaderRunnable exports whether a manager of controller-runtime leads. Make it
-// with [NewLeaderRunnable] and add it to the manager; a nil one cannot be used.
-type LeaderRunnable struct {
-	m     *metrics.Metrics
-	lease string
-}
+// with [NewLeaderRunnable] and add it to the manager.
+type LeaderRunnable struct{ lease *metrics.Lease }
 
 // NewLeaderRunnable exports controller.leader for the lease, 0 from now on. It
 // starts nothing: the manager does.
 //
-//	mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID))
+//	leader, err := kube.NewLeaderRunnable(m, options.LeaderElectionID)
+//	mgr.Add(leader)
 //
 // A manager without leader election leads from its start on. Without the name
-// of a lease nothing is exported.
-func NewLeaderRunnable(m *metrics.Metrics, lease string) *LeaderRunnable {
+// of a lease nothing is exported. Until the manager ends, a second one of the
+// same lease returns an error that wraps [metrics.ErrInUse].
+func NewLeaderRunnable(m *metrics.Metrics, lease string) (*LeaderRunnable, error) {
 	if lease == "" {
-		m = nil // which records nothing
+		return new(LeaderRunnable), nil
 	}
-	m.Leader(lease, false)
-	return &LeaderRunnable{m, lease}
+	l, err := m.Lease(lease)
+	return &LeaderRunnable{l}, err
 }
 
 // Start shows the lease as held until ctx ends.
 func (r *LeaderRunnable) Start(ctx context.Context) error {
-	r.m.Leader(r.lease, true)
+	r.lease.Set(true)
 	<-ctx.Done()
-	r.m.Leader(r.lease, false)
+	r.lease.Close()
 	return nil
 }
 

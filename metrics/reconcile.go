@@ -1,0 +1,124 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/proompteng/controllerkit/metrics/tracelog"
+)
+
+// attempt is one running reconcile.
+type attempt struct {
+	key   any
+	start time.Time
+	span  trace.Span // nil without a tracer
+	ended bool       // guarded by keys.mu
+}
+
+// Begin begins to measure the reconcile of a key. Defer done with the results
+// of the reconcile, and name these results:
+//
+//	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (res ctrl.Result, err error) {
+//		ctx, done := r.metrics.Begin(ctx, req)
+//		defer done(&err, &res.RequeueAfter)
+//
+// done counts the reconcile and its duration by result. While the function
+// panics the result is panic, and the panic goes on. Otherwise it is terminal_error,
+// timeout, canceled or error if there is an error, requeue_after if after is
+// positive, and success if not. Either pointer may be nil. A second call of done
+// does nothing.
+//
+// An error is terminal if the first error in its chain with a method
+// Terminal() bool says so. If none has the method, Options.IsTerminal decides.
+//
+// A failed key is in controller.failing until a later reconcile of it succeeds
+// or asks for a requeue. Its label is the last failure: terminal for
+// terminal_error, otherwise error. A canceled reconcile changes nothing. A key
+// whose last reconcile is an hour ago is dropped, unless it was terminal. Up to
+// 10,000 keys of a controller are remembered. Reconcile deleted objects too, so
+// that they succeed.
+//
+// The key is the one of the work queue, so only one reconcile of it runs. If
+// done was not called when the key begins again, the earlier reconcile counts
+// with the result forgotten.
+//
+// With Options.Tracer Begin starts a span "reconcile NAME" with the attribute
+// controller, and done adds the attribute result and the status Error to it. It
+// adds no text of an error, which may hold a secret. The logger in the returned
+// ctx has the IDs of the span, as [tracelog.Bind] does it, and the exemplar has
+// them too.
+func (c *Controller) Begin(
+	ctx context.Context, key any,
+) (_ context.Context, done func(err *error, after *time.Duration)) {
+	if c == nil {
+		return ctx, func(*error, *time.Duration) {}
+	}
+	s := c.m.set
+	a := &attempt{key: comparable(key), start: time.Now()}
+	if !c.keys.begin(a) {
+		s.reconciles.Add(ctx, 1, c.results[forgotten])
+	}
+	if s.tracer != nil {
+		ctx, a.span = s.tracer.Start(ctx, "reconcile "+c.name,
+			trace.WithAttributes(label("controller", c.name)))
+	}
+	ctx = tracelog.Bind(ctx)
+	return ctx, func(err *error, after *time.Duration) {
+		var failure error
+		if err != nil {
+			failure = *err
+		}
+		var wait time.Duration
+		if after != nil {
+			wait = *after
+		}
+		result := panicked
+		if !unwinding() {
+			result = s.resultOf(failure, wait)
+		}
+		c.end(ctx, a, result)
+	}
+}
+
+func (c *Controller) end(ctx context.Context, a *attempt, r Result) {
+	now := time.Now()
+	if !c.keys.end(a, r, now) {
+		return
+	}
+	s := c.m.set
+	s.reconciles.Add(ctx, 1, c.results[r])
+	record(ctx, s.reconcileDuration, now.Sub(a.start), c.results[r])
+	if a.span == nil {
+		return
+	}
+	a.span.SetAttributes(attribute.String("result", r.String()))
+	if failed(r) {
+		a.span.SetStatus(codes.Error, r.String())
+	}
+	a.span.End()
+}
+
+// unwinding reports whether the runtime calls the deferred functions of a
+// goroutine that panics or exits. It looks at the three innermost callers of
+// done, because a deferred function may call done.
+func unwinding() bool {
+	var callers [3]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit" {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
