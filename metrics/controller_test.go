@@ -14,181 +14,204 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-func TestControllerIsTheSameForTheSameName(t *testing.T) {
-	m, _ := newSet(t, metrics.Options{})
-	first := m.Controller("a")
-	assert.Same(t, first, m.Controller("a"))
-	assert.NotSame(t, m.Controller("a"), m.Controller("b"))
-}
-
-// rate() sees the first error only if the series was there before it.
-func TestCountersExistBeforeTheFirstRecord(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
+// TestController_CountersExistBeforeTheFirstRecord: rate() sees the first error
+// only if the series was there before it.
+func TestController_CountersExistBeforeTheFirstRecord(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
 	c := m.Controller("c")
+	assert.Same(t, c, m.Controller("c"))
+	assert.Equal(t, map[string]float64{
+		`controller.reconciles{controller="c",result="success"}`:        0,
+		`controller.reconciles{controller="c",result="requeue_after"}`:  0,
+		`controller.reconciles{controller="c",result="error"}`:          0,
+		`controller.reconciles{controller="c",result="terminal_error"}`: 0,
+		`controller.reconciles{controller="c",result="timeout"}`:        0,
+		`controller.reconciles{controller="c",result="canceled"}`:       0,
+		`controller.reconciles{controller="c",result="panic"}`:          0,
+		`controller.reconcile.active{controller="c"}`:                   0,
+		`controller.failing{controller="c",result="error"}`:             0,
+		`controller.failing{controller="c",result="terminal"}`:          0,
+		`controller.failing.longest{controller="c",result="error"}`:     0,
+		`controller.failing.longest{controller="c",result="terminal"}`:  0,
+	}, collect(t, reader), "and no others")
+
 	c.Runs()
-	c.Events()
-	c.StatusWrites()
-	got := scrape(t, ep)
-	for _, r := range []metrics.Result{
-		metrics.Panic, metrics.Success, metrics.Requeue, metrics.RequeueAfter,
-		metrics.Error, metrics.TerminalError, metrics.Timeout, metrics.Canceled,
-	} {
-		assert.Equal(t, "0", got[`controller_reconciles_total{controller="c",result="`+r.String()+`"}`])
+	got := collect(t, reader)
+	for name := range got {
+		if strings.Contains(name, "reconcile") || strings.Contains(name, "failing") {
+			delete(got, name)
+		}
 	}
-	for _, series := range []string{
-		`controller_runs_total{controller="c",result="error"}`,
-		`controller_missing_jobs_total{controller="c"}`,
-		`controller_events_total{controller="c",result="dropped"}`,
-		`controller_status_writes_total{controller="c",result="conflict"}`,
-		`controller_label_overflows_total{label="controller"}`,
-		`controller_client_requests_total{code="429"}`,
-	} {
-		assert.Equal(t, "0", got[series], series)
-	}
+	assert.Equal(t, map[string]float64{
+		`controller.runs{controller="c",result="success"}`:        0,
+		`controller.runs{controller="c",result="error"}`:          0,
+		`controller.runs{controller="c",result="terminal_error"}`: 0,
+		`controller.runs{controller="c",result="timeout"}`:        0,
+		`controller.runs{controller="c",result="canceled"}`:       0,
+		`controller.run.active{controller="c"}`:                   0,
+		`controller.missing_jobs{controller="c"}`:                 0,
+	}, got)
 }
 
-// A controller without further instruments has few series.
-func TestAPlainControllerHasFewSeries(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
-	c := m.Controller("plain")
-	c.SetWorkers(1)
-	c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} })
-	plain := with(scrape(t, ep), `"plain"`)
-	assert.LessOrEqual(t, len(plain), 22)
-	assert.Len(t, plain, 8+1+1+9, "results, active, workers and the queue")
-
-	runs := c.Runs()
-	assert.Same(t, runs, c.Runs())
-	assert.Len(t, with(scrape(t, ep), `"plain"`), len(plain)+6+1+1, "results, active and missing Jobs")
-	c.Events()
-	c.Events()
-	assert.Len(t, with(scrape(t, ep), `"plain"`, "events"), 3)
-	c.StatusWrites()
-	assert.Len(t, with(scrape(t, ep), `"plain"`, "status_writes"), 8)
+// TestRuns_End counts a run that never started too. It has no duration.
+func TestRuns_End(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	runs := m.Controller("c").Runs()
+	runs.Active(3)
+	runs.Active(-1)
+	runs.JobMissing()
+	runs.End(t.Context(), time.Minute, metrics.Success)
+	runs.End(t.Context(), 0, metrics.Success)
+	runs.End(t.Context(), -1, metrics.TerminalError)
+	runs.End(t.Context(), time.Second, metrics.Result(99))
+	assert.Equal(t, map[string]float64{
+		`controller.runs{controller="c",result="success"}`:             2,
+		`controller.run.duration{controller="c",result="success"}`:     2,
+		`controller.run.duration_sum{controller="c",result="success"}`: 60,
+		`controller.runs{controller="c",result="terminal_error"}`:      1,
+		`controller.runs{controller="c",result="error"}`:               1,
+		`controller.run.duration{controller="c",result="error"}`:       1,
+		`controller.run.duration_sum{controller="c",result="error"}`:   1,
+		`controller.run.active{controller="c"}`:                        2,
+		`controller.missing_jobs{controller="c"}`:                      1,
+	}, notZero(collect(t, reader)))
 }
 
-func TestNamesBeyondTheBoundShareOther(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		name   string
-		folded bool
-	}{
-		"New":      {"A name within the bound gets its own recorder.", "b", false},
-		"Known":    {"A known name keeps its recorder.", "a", false},
-		"Empty":    {"Prometheus drops an empty label.", "", true},
-		"NotUTF8":  {"Prometheus drops a label that is not UTF-8.", "\xff", true},
-		"Long":     {"A name longer than any in Kubernetes shares the recorder other.", strings.Repeat("x", 254), true},
-		"JustFits": {"The longest name of Kubernetes fits.", strings.Repeat("x", 253), false},
-		"Unicode":  {"Any other text is a valid name.", "Läufer \"1\"\n", false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m, ep := newSet(t, metrics.Options{MaxControllers: 2})
-			m.Controller("a")
-			c := m.Controller(tc.name)
-			assert.Equal(t, tc.folded, c == m.Controller("other"), tc.reason)
-			want := map[bool]string{true: "1", false: "0"}[tc.folded]
-			assert.Equal(t, want, scrape(t, ep)[`controller_label_overflows_total{label="controller"}`], tc.reason)
-		})
-	}
-	t.Run("Full", func(t *testing.T) {
-		m, ep := newSet(t, metrics.Options{MaxControllers: 2})
-		m.Controller("other").Runs().JobMissing() // whose name it is takes no place
-		m.Controller("a").Runs().JobMissing()
-		m.Controller("b").Runs().JobMissing()
-		m.Controller("c").Runs().JobMissing()
-		m.Controller("d").Runs().JobMissing()
-		assert.Equal(t, map[string]string{
-			`controller_missing_jobs_total{controller="a"}`:     "1",
-			`controller_missing_jobs_total{controller="b"}`:     "1",
-			`controller_missing_jobs_total{controller="other"}`: "3",
-		}, with(scrape(t, ep), "missing_jobs"), "sums stay right, and all other labels survive")
-		assert.Equal(t, "2", scrape(t, ep)[`controller_label_overflows_total{label="controller"}`])
-	})
-}
-
-func TestStatesAreShownWhenTheyAreKnown(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
+// TestController_StatesAreShownWhenTheyAreKnown: zero is a value, and unknown is
+// none.
+func TestController_StatesAreShownWhenTheyAreKnown(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
 	c := m.Controller("c")
-	states := []string{"worker_limit", "job_ttl", "run_retention", "log_retention", "controller_queue_"}
-	for _, s := range states {
-		assert.Empty(t, with(scrape(t, ep), s), "unknown")
+	var q metrics.QueueState
+	require.NoError(t, c.ObserveQueue(func() metrics.QueueState { return q }))
+	states := func() map[string]float64 {
+		got := collect(t, reader)
+		for name := range got {
+			switch name {
+			case `controller.worker.limit{controller="c"}`,
+				`controller.retention{controller="c",of="job"}`,
+				`controller.retention{controller="c",of="run"}`,
+				`controller.retention{controller="c",of="log"}`,
+				`controller.queue.depth{controller="c"}`,
+				`controller.queue.unfinished_work{controller="c"}`,
+				`controller.queue.longest_running{controller="c"}`:
+			default:
+				delete(got, name)
+			}
+		}
+		return got
 	}
+	assert.Equal(t, map[string]float64{
+		`controller.queue.depth{controller="c"}`:           0,
+		`controller.queue.unfinished_work{controller="c"}`: 0,
+		`controller.queue.longest_running{controller="c"}`: 0,
+	}, states())
+
 	c.SetWorkers(3)
 	c.Runs().Retention(0, time.Hour, time.Minute)
-	got := scrape(t, ep)
-	assert.Equal(t, "3", got[`controller_worker_limit{controller="c"}`])
-	assert.Equal(t, "0", got[`controller_job_ttl_seconds{controller="c"}`], "0 keeps the Job")
-	assert.Equal(t, "3600", got[`controller_run_retention_seconds{controller="c"}`])
-	assert.Equal(t, "60", got[`controller_log_retention_seconds{controller="c"}`])
+	q = metrics.QueueState{Depth: 4, Unfinished: 3 * time.Second, Longest: 2 * time.Second}
+	assert.Equal(t, map[string]float64{
+		`controller.worker.limit{controller="c"}`:          3,
+		`controller.retention{controller="c",of="job"}`:    0,
+		`controller.retention{controller="c",of="run"}`:    3600,
+		`controller.retention{controller="c",of="log"}`:    60,
+		`controller.queue.depth{controller="c"}`:           4,
+		`controller.queue.unfinished_work{controller="c"}`: 3,
+		`controller.queue.longest_running{controller="c"}`: 2,
+	}, states())
+
 	c.SetWorkers(-1)
 	c.Runs().Retention(-1, -1, -1)
-	for _, s := range states {
-		assert.Empty(t, with(scrape(t, ep), s), "unknown again")
-	}
+	q = metrics.QueueState{Depth: -1, Unfinished: -1, Longest: -1}
+	assert.Empty(t, states())
 }
 
-func TestRuns(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
-	c := m.Controller("c").Runs()
-	c.Active(3)
-	c.Active(-1)
-	c.End(t.Context(), -time.Hour, metrics.Success)
-	c.End(t.Context(), time.Minute, metrics.Result(99))
-	got := scrape(t, ep)
-	assert.Equal(t, "2", got[`controller_run_active{controller="c"}`])
-	assert.Equal(t, "0", got[`controller_run_duration_seconds_sum{controller="c",result="success"}`], "a negative duration does not reduce a sum")
-	assert.Equal(t, "60", got[`controller_run_duration_seconds_sum{controller="c",result="error"}`])
-	assert.NotContains(t, got, `controller_runs_total{controller="c",result="requeue"}`, "a run is not queued again")
-	c.End(t.Context(), time.Minute, metrics.Requeue)
-	assert.Equal(t, "1", scrape(t, ep)[`controller_runs_total{controller="c",result="requeue"}`], "but nothing is lost")
+// TestController_Queue counts what a queue reports.
+func TestController_Queue(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	c := m.Controller("c")
+	c.QueueAdd()
+	c.QueueAdd()
+	c.QueueRetry()
+	c.QueueWait(2 * time.Second)
+	c.QueueWait(-time.Second)
+	assert.Equal(t, map[string]float64{
+		`controller.queue.adds{controller="c"}`:              2,
+		`controller.queue.retries{controller="c"}`:           1,
+		`controller.queue.wait.duration{controller="c"}`:     2,
+		`controller.queue.wait.duration_sum{controller="c"}`: 2,
+	}, notZero(collect(t, reader)))
 }
 
-func TestEvents(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
-	options := struct{ OnResult func(result string, n int64) }{m.Controller("c").Events()} // the shape of events.Options
-	options.OnResult("emitted", 2)
-	options.OnResult("aggregated", 30)
-	options.OnResult("dropped", 4)
-	options.OnResult("dropped", -5)
-	options.OnResult("Emitted", 1)
-	options.OnResult("", 1)
-	assert.Equal(t, map[string]string{
-		`controller_events_total{controller="c",result="emitted"}`:    "2",
-		`controller_events_total{controller="c",result="aggregated"}`: "30",
-		`controller_events_total{controller="c",result="dropped"}`:    "4",
-		`controller_events_total{controller="c",result="other"}`:      "2",
-	}, with(scrape(t, ep), "controller_events_total"))
-}
-
-func TestStatusWrites(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
+// TestController_Hooks: the functions have the shapes of the hooks of packages
+// events and status, and their words exist at zero.
+func TestController_Hooks(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	c := m.Controller("c")
+	events := struct{ OnResult func(result string, n int64) }{c.Events()}
 	writer := struct {
 		OnCommit func(result string, took time.Duration)
-	}{m.Controller("c").StatusWrites()} // the shape of status.Writer
-	words := []string{"unchanged", "written", "gone", "superseded", "replaced", "field_conflict", "conflict", "error"}
-	for _, w := range words {
-		writer.OnCommit(w, time.Second)
-	}
-	writer.OnCommit("Written", time.Second)
-	writer.OnCommit("", -time.Second)
-	got := scrape(t, ep)
-	for _, w := range words {
-		assert.Equal(t, "1", got[`controller_status_writes_total{controller="c",result="`+w+`"}`], w)
-	}
-	assert.Equal(t, "2", got[`controller_status_writes_total{controller="c",result="other"}`], "an unknown word counts as other")
-	assert.Equal(t, "9", got[`controller_status_write_duration_seconds_count{controller="c"}`], "unchanged commits make no request")
-	assert.Equal(t, "8", got[`controller_status_write_duration_seconds_sum{controller="c"}`])
+	}{c.StatusWrites()}
+	got := collect(t, reader)
+	assert.Len(t, with(got, "controller.events"), 3)
+	assert.Len(t, with(got, "controller.status_writes"), 8)
+
+	events.OnResult("emitted", 2)
+	events.OnResult("new word", 4)
+	writer.OnCommit("unchanged", time.Second)
+	writer.OnCommit("written", time.Second)
+	writer.OnCommit("conflict", -time.Second)
+	assert.Equal(t, map[string]float64{
+		`controller.events{controller="c",result="emitted"}`:         2,
+		`controller.events{controller="c",result="new word"}`:        4,
+		`controller.status_writes{controller="c",result="unchanged"}`: 1,
+		`controller.status_writes{controller="c",result="written"}`:   1,
+		`controller.status_writes{controller="c",result="conflict"}`:  1,
+		`controller.status_write.duration{controller="c"}`:            2, // unchanged commits make no request
+		`controller.status_write.duration_sum{controller="c"}`:        1,
+	}, notZero(collect(t, reader)))
 }
 
-// A component without metrics must work.
-func TestNilRecordsNothing(t *testing.T) {
+// TestMetrics_ObserveCache: of two caches of a resource the older one shows.
+func TestMetrics_ObserveCache(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	m.ObserveCache("pods", func() time.Duration { return time.Minute })
+	stop := m.ObserveCache("pods", func() time.Duration { return time.Hour })
+	m.ObserveCache("jobs", func() time.Duration { return -1 })
+	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 3600}, collect(t, reader))
+	stop()
+	stop()
+	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 60}, collect(t, reader))
+}
+
+// TestMetrics_ObserveConditions: there is no series per object.
+func TestMetrics_ObserveConditions(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	ready := metrics.Condition{Type: "Ready", Status: "True"}
+	m.ObserveConditions("Run", counted(map[metrics.Condition]int64{ready: 3}))
+	stop := m.ObserveConditions("Run", counted(map[metrics.Condition]int64{ready: 4}))
+	const series = `controller.objects{condition="Ready",kind="Run",status="True"}`
+	assert.Equal(t, map[string]float64{series: 7}, collect(t, reader))
+	stop()
+	stop()
+	assert.Equal(t, map[string]float64{series: 3}, collect(t, reader))
+}
+
+// TestNil_RecordsNothing: a component without metrics must work.
+func TestNil_RecordsNothing(t *testing.T) {
 	var m *metrics.Metrics
 	assert.Nil(t, m.Controller("c"))
-	assert.Zero(t, m.MaxSeries(1))
+	assert.Nil(t, m.Scope("east"))
 	require.NoError(t, m.Close())
-	m.Controller("c").Close()
 	exercise(t, m)
 	m.ObserveConditions("Pod", nil)()
-	m.Controller("c").ObserveQueue(nil)()
+	m.ObserveCache("pods", nil)()
+	lease, err := m.Lease("agents")
+	require.NoError(t, err)
+	lease.Close()
+
+	some, _ := newSet(t, metrics.Options{})
+	require.NoError(t, some.Controller("c").ObserveQueue(nil))
+	some.ObserveConditions("Pod", nil)()
+	some.ObserveCache("pods", nil)()
 }

@@ -43,31 +43,31 @@
 // the unit s and _total to counters, leaves out units in braces, and calls an
 // updowncounter a gauge. Series of a scope also have the label scope.
 //
-//	controller.reconcile.duration            histogram      s            controller, result
-//	controller.reconciles                    counter        {reconcile}  controller, result
-//	controller.reconcile.active              updowncounter  {reconcile}  controller
-//	controller.worker.limit                  updowncounter  {worker}     controller
-//	controller.failing                       gauge          {object}     controller, result
-//	controller.failing.longest               gauge          s            controller, result
-//	controller.queue.depth                   updowncounter  {item}       controller
-//	controller.queue.adds                    counter        {item}       controller
-//	controller.queue.retries                 counter        {item}       controller
-//	controller.queue.wait.duration           histogram      s            controller
-//	controller.queue.unfinished_work         gauge          s            controller
-//	controller.queue.longest_running         gauge          s            controller
-//	controller.run.duration                  histogram      s            controller, result
-//	controller.runs                          counter        {run}        controller, result
-//	controller.run.active                    updowncounter  {run}        controller
-//	controller.missing_jobs                  counter        {job}        controller
-//	controller.events                        counter        {event}      controller, result
-//	controller.status_writes                 counter        {write}      controller, result
-//	controller.status_write.duration         histogram      s            controller
-//	controller.retention                     gauge          s            controller, of
-//	controller.objects                       gauge          {object}     kind, condition, status
-//	controller.leader                        gauge                       lease
-//	controller.cache.age                     gauge          s            resource
-//	controller.client.requests               counter        {request}    verb, group, resource, code
-//	controller.client.request.duration       histogram      s            verb, group, resource, code
+//	controller.cache.age               gauge          s            resource
+//	controller.client.request.duration histogram      s            code, group, resource, verb
+//	controller.client.requests         counter        {request}    code, group, resource, verb
+//	controller.events                  counter        {event}      controller, result
+//	controller.failing                 gauge          {object}     controller, result
+//	controller.failing.longest         gauge          s            controller, result
+//	controller.leader                  gauge                       lease
+//	controller.missing_jobs            counter        {job}        controller
+//	controller.objects                 gauge          {object}     condition, kind, status
+//	controller.queue.adds              counter        {item}       controller
+//	controller.queue.depth             updowncounter  {item}       controller
+//	controller.queue.longest_running   gauge          s            controller
+//	controller.queue.retries           counter        {item}       controller
+//	controller.queue.unfinished_work   gauge          s            controller
+//	controller.queue.wait.duration     histogram      s            controller
+//	controller.reconcile.active        updowncounter  {reconcile}  controller
+//	controller.reconcile.duration      histogram      s            controller, result
+//	controller.reconciles              counter        {reconcile}  controller, result
+//	controller.retention               gauge          s            controller, of
+//	controller.run.active              updowncounter  {run}        controller
+//	controller.run.duration            histogram      s            controller, result
+//	controller.runs                    counter        {run}        controller, result
+//	controller.status_write.duration   histogram      s            controller
+//	controller.status_writes           counter        {write}      controller, result
+//	controller.worker.limit            updowncounter  {worker}     controller
 //
 // No label has the name of a reconciled object. The SDK bounds the number of
 // series of an instrument: beyond its limit, 2000 by default, the series with

@@ -17,19 +17,17 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // set is a set of instruments on a separate endpoint, as each program has one.
-func set() (*metrics.Metrics, *prom.Endpoint) {
+func set(o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
 	ep, err := prom.New(prom.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := metrics.New(ep, metrics.Options{})
+	m, err := metrics.New(ep, o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,71 +45,76 @@ func show(h http.Handler, part string) {
 	}
 }
 
-// Two lines in a reconcile record its count, its duration and its result.
+// Two lines in a reconcile record its result and its duration. They also show
+// its object as failing until it succeeds.
 func Example() {
-	m, endpoint := set() // prom.New and metrics.New
-	func(ctx context.Context) {
-		var result metrics.Result // counts as unknown, or as panic if the reconcile panics, until it is set
-		defer m.Controller("agentrun").Begin().End(ctx, &result)
-		result = metrics.Classify(errors.New("the API server is away"), 0, nil)
-	}(context.Background())
+	m, endpoint := set(metrics.Options{}) // prom.New and metrics.New
+	c := m.Controller("agentrun")
+	reconcile := func(ctx context.Context, key string) (after time.Duration, err error) {
+		ctx, done := c.Begin(ctx, key)
+		defer done(&err, &after)
+		if key == "ci/run-1" {
+			return 0, errors.New("the Secret is missing")
+		}
+		return time.Minute, ctx.Err()
+	}
+	_, _ = reconcile(context.Background(), "ci/run-1")
+	_, _ = reconcile(context.Background(), "ci/run-2")
 	show(endpoint, "controller_reconciles_total")
-	// Output: controller_reconciles_total{controller="agentrun",result="error"} 1
+	show(endpoint, "controller_failing{")
+	// Output:
+	// controller_reconciles_total{controller="agentrun",result="error"} 1
+	// controller_reconciles_total{controller="agentrun",result="requeue_after"} 1
+	// controller_failing{controller="agentrun",result="error"} 1
 }
 
 func ExampleNew() {
 	_, err := metrics.New(nil, metrics.Options{})
 	fmt.Println(errors.Is(err, metrics.ErrNoProvider))
-
-	ep, _ := prom.New(prom.Options{})
-	_, err = metrics.New(ep, metrics.Options{MaxControllers: -1})
 	fmt.Println(err)
 	// Output:
 	// true
-	// metrics: invalid option: Options.MaxControllers: -1 is not accepted; want a positive number, or 0 for 150
+	// metrics: no usable meter provider: it is nil; pass a prom.Endpoint made by prom.New, or a MeterProvider of OpenTelemetry's SDK
 }
 
-func ExampleClassify() {
-	notFound := errors.New("secret not found")
-	terminal := func(err error) bool { return errors.Is(err, notFound) } // events.IsTerminal fits
-	fmt.Println(metrics.Classify(nil, 0, terminal))
-	fmt.Println(metrics.Classify(nil, time.Minute, terminal))
-	fmt.Println(metrics.Classify(fmt.Errorf("create job: %w", notFound), 0, terminal))
-	fmt.Println(metrics.Classify(fmt.Errorf("list pods: %w", context.Canceled), 0, terminal))
-	// Output:
-	// success
-	// requeue_after
-	// terminal_error
-	// canceled
-}
-
-func ExampleResult_Failed() {
-	for _, r := range []metrics.Result{metrics.Success, metrics.Canceled, metrics.Timeout, metrics.Panic} {
-		fmt.Println(r, r.Failed())
+// The span, the exemplar and the log lines of a reconcile have the same IDs.
+func ExampleController_Begin() {
+	invalid := errors.New("spec.image: required")
+	exporter := tracetest.NewInMemoryExporter()
+	m, endpoint := set(metrics.Options{
+		IsTerminal: func(err error) bool { return errors.Is(err, invalid) }, // events.IsTerminal fits
+		Tracer:     sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("agentrun"),
+	})
+	reconcile := func(ctx context.Context, key string) (err error) {
+		_, done := m.Controller("agentrun").Begin(ctx, key)
+		defer done(&err, nil)
+		return fmt.Errorf("create the Job of %s: %w", key, invalid)
 	}
+	_ = reconcile(context.Background(), "ci/run-1")
+	span := exporter.GetSpans()[0]
+	fmt.Println(span.Name, span.Status.Description)
+	show(endpoint, "controller_failing{")
 	// Output:
-	// success false
-	// canceled false
-	// timeout true
-	// panic true
+	// reconcile agentrun terminal_error
+	// controller_failing{controller="agentrun",result="terminal"} 1
 }
 
-func ExampleAttempt_End() {
-	m, endpoint := set()
-	attempt := m.Controller("agentrun").Begin()
-	show(endpoint, "controller_reconcile_active")
-	attempt.End(context.Background(), ptr.To(metrics.Success))
-	attempt.End(context.Background(), ptr.To(metrics.Error)) // does nothing
-	show(endpoint, "controller_reconciles_total")
+// Two managers, each of one cluster, in one process.
+func ExampleMetrics_Scope() {
+	m, endpoint := set(metrics.Options{})
+	for _, cluster := range []string{"east", "west"} {
+		m.Scope(cluster).Controller("agentrun").SetWorkers(2)
+	}
+	show(endpoint, "controller_worker_limit")
 	// Output:
-	// controller_reconcile_active{controller="agentrun"} 1
-	// controller_reconciles_total{controller="agentrun",result="success"} 1
+	// controller_worker_limit{controller="agentrun",scope="east"} 2
+	// controller_worker_limit{controller="agentrun",scope="west"} 2
 }
 
 // Events and StatusWrites fit the hooks of packages events and status, which do
 // not import this package.
 func ExampleController_Events() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	options := struct{ OnResult func(result string, n int64) }{m.Controller("agentrun").Events()} // events.Options
 	options.OnResult("emitted", 1)
 	options.OnResult("aggregated", 41)
@@ -122,7 +125,7 @@ func ExampleController_Events() {
 }
 
 func ExampleController_StatusWrites() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	writer := struct {
 		OnCommit func(result string, took time.Duration)
 	}{m.Controller("agentrun").StatusWrites()} // status.Writer
@@ -132,76 +135,59 @@ func ExampleController_StatusWrites() {
 }
 
 func ExampleRuns() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	runs := m.Controller("agentrun").Runs()
 	runs.Active(2) // two Jobs were created
 	runs.Active(-1)
 	runs.End(context.Background(), 7*time.Minute, metrics.Success)
+	runs.End(context.Background(), -1, metrics.TerminalError) // its Job was refused: it never started
 	show(endpoint, "controller_run_active")
+	show(endpoint, "controller_runs_total")
 	show(endpoint, "controller_run_duration_seconds_sum")
 	// Output:
 	// controller_run_active{controller="agentrun"} 1
+	// controller_runs_total{controller="agentrun",result="success"} 1
+	// controller_runs_total{controller="agentrun",result="terminal_error"} 1
 	// controller_run_duration_seconds_sum{controller="agentrun",result="success"} 420
 }
 
 func ExampleRuns_Retention() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	m.Controller("agentrun").Runs().Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
-	show(endpoint, "controller_")
+	show(endpoint, "controller_retention")
 	// Output:
-	// controller_job_ttl_seconds{controller="agentrun"} 600
-	// controller_log_retention_seconds{controller="agentrun"} 604800
-	// controller_run_retention_seconds{controller="agentrun"} 2.592e+06
+	// controller_retention_seconds{controller="agentrun",of="job"} 600
+	// controller_retention_seconds{controller="agentrun",of="log"} 604800
+	// controller_retention_seconds{controller="agentrun",of="run"} 2.592e+06
 }
 
-// kube.NewQueue does this for a work queue of client-go.
+// kube.QueueProvider does this for a work queue of client-go.
 func ExampleController_ObserveQueue() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	waiting := []string{"a", "b", "c"}
-	stop := m.Controller("agentrun").ObserveQueue(func() metrics.QueueState {
-		return metrics.QueueState{Depth: int64(len(waiting)), Oldest: 90 * time.Second}
-	})
-	show(endpoint, "controller_queue_")
-	stop() // the series end with the queue
-	show(endpoint, "controller_queue_")
-	// Output:
-	// controller_queue_depth{controller="agentrun"} 3
-	// controller_queue_oldest_seconds{controller="agentrun"} 90
-}
-
-func ExampleController_Close() {
-	m, endpoint := set()
 	c := m.Controller("agentrun")
-	c.Runs().JobMissing()
-	c.Close() // its kind is no longer served, for example
-	show(endpoint, "agentrun")
-	m.Controller("agentrun")
-	show(endpoint, "agentrun")
-	// Output: controller_missing_jobs_total{controller="agentrun"} 1
-}
-
-func ExampleMetrics_Controller() {
-	ep, _ := prom.New(prom.Options{})
-	m, _ := metrics.New(ep, metrics.Options{MaxControllers: 1})
-	for _, name := range []string{"a", "b", "c"} {
-		m.Controller(name).Runs().JobMissing()
+	err := c.ObserveQueue(func() metrics.QueueState {
+		return metrics.QueueState{Depth: int64(len(waiting)), Unfinished: -1, Longest: -1}
+	})
+	if err != nil {
+		log.Fatal(err)
 	}
-	show(ep, "controller_missing_jobs_total")
-	show(ep, "controller_label_overflows_total")
+	c.QueueAdd() // for each item
+	show(endpoint, "controller_queue_")
+	fmt.Println(errors.Is(c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} }), metrics.ErrInUse))
 	// Output:
-	// controller_missing_jobs_total{controller="a"} 1
-	// controller_missing_jobs_total{controller="other"} 2
-	// controller_label_overflows_total{label="controller"} 2
+	// controller_queue_adds_total{controller="agentrun"} 1
+	// controller_queue_depth{controller="agentrun"} 3
+	// true
 }
 
 // The states of all objects in two series, not in one per object.
 func ExampleMetrics_ObserveConditions() {
-	m, endpoint := set()
-	cache := map[string]bool{"run-1": true, "run-2": true, "run-3": false} // ready, by name
+	m, endpoint := set(metrics.Options{})
+	cache := map[string]string{"run-1": "True", "run-2": "True", "run-3": "False"} // the condition Ready, by name
 	m.ObserveConditions("AgentRun", func(context.Context) iter.Seq2[metrics.Condition, int64] {
 		return func(yield func(metrics.Condition, int64) bool) {
-			for _, ready := range cache {
-				status := map[bool]string{true: "True", false: "False"}[ready]
+			for _, status := range cache {
 				if !yield(metrics.Condition{Type: "Ready", Status: status}, 1) {
 					return
 				}
@@ -214,29 +200,9 @@ func ExampleMetrics_ObserveConditions() {
 	// controller_objects{condition="Ready",kind="AgentRun",status="True"} 2
 }
 
-// The span, the exemplar and the log lines of a reconcile have the same IDs.
-func ExampleController_BeginSpan() {
-	m, endpoint := set()
-	exporter := tracetest.NewInMemoryExporter()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("agentrun")
-	reconcile := func(ctx context.Context) {
-		var result metrics.Result
-		ctx, attempt := m.Controller("agentrun").BeginSpan(ctx, tracer, "reconcile AgentRun")
-		defer attempt.End(ctx, &result)
-		result = metrics.Error
-	}
-	reconcile(context.Background())
-	span := exporter.GetSpans()[0]
-	fmt.Println(span.Name, span.Status.Description)
-	show(endpoint, "controller_reconciles_total")
-	// Output:
-	// reconcile AgentRun error
-	// controller_reconciles_total{controller="agentrun",result="error"} 1
-}
-
 // kube.NewCache does this for an informer of client-go.
 func ExampleMetrics_ObserveCache() {
-	m, endpoint := set()
+	m, endpoint := set(metrics.Options{})
 	last := time.Now().Add(-time.Minute)
 	stop := m.ObserveCache("pods", func() time.Duration { return time.Since(last).Truncate(time.Minute) })
 	show(endpoint, "controller_cache")
@@ -244,16 +210,15 @@ func ExampleMetrics_ObserveCache() {
 	// Output: controller_cache_age_seconds{resource="pods"} 60
 }
 
-func ExampleMetrics_Leader() {
-	m, endpoint := set()
-	m.Leader("agents", true)
+// kube.Callbacks and kube.NewLeaderRunnable do this for an election.
+func ExampleMetrics_Lease() {
+	m, endpoint := set(metrics.Options{})
+	lease, err := m.Lease("agents")
+	if err != nil {
+		log.Fatal(err)
+	}
+	lease.Set(true)
 	show(endpoint, "controller_leader")
+	lease.Close()
 	// Output: controller_leader{lease="agents"} 1
-}
-
-// The bound for the sampleLimit of a ServiceMonitor.
-func ExampleMetrics_MaxSeries() {
-	m, _ := set()
-	fmt.Println(m.MaxSeries(3) < 10_000, m.MaxSeries(1000) == m.MaxSeries(151))
-	// Output: true true
 }

@@ -5,7 +5,9 @@ package metrics_test
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,74 +15,161 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// A function that hangs costs its own series and one wait, and is not called
-// again while it hangs. When it returns, the series come back.
-func TestAFunctionThatHangsCostsItsOwnSeries(t *testing.T) {
+// TestStateFunctions_OneThatHangsCostsItsOwnSeries, and one wait, and it is not
+// called again while it hangs. When it returns, the series come back.
+func TestStateFunctions_OneThatHangsCostsItsOwnSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var reported []error
-		ep, err := prom.New(prom.Options{OnError: func(err error) { reported = append(reported, err) }})
-		require.NoError(t, err)
-		m, err := metrics.New(ep, metrics.Options{})
-		require.NoError(t, err)
+		m, reader := newSet(t, metrics.Options{})
 		release := make(chan struct{})
 		var calls atomic.Int64
-		stuck := m.Controller("stuck")
-		stuck.ObserveQueue(func() metrics.QueueState {
+		require.NoError(t, m.Controller("stuck").ObserveQueue(func() metrics.QueueState {
 			calls.Add(1)
 			<-release
-			return metrics.QueueState{Adds: 5}
-		})
-		stuck.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 2} })
-		m.Controller("well").ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 7} })
-		m.ObserveCache("stuck", func() time.Duration {
-			<-release
-			return 0
-		})
+			return metrics.QueueState{Depth: 5}
+		}))
+		require.NoError(t, m.Controller("well").ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Depth: 7} }))
+		m.ObserveCache("stuck", func() time.Duration { <-release; return 0 })
+		m.ObserveCache("well", func() time.Duration { return time.Second })
 		m.ObserveConditions("Stuck", func(context.Context) iter.Seq2[metrics.Condition, int64] {
 			<-release
 			return func(func(metrics.Condition, int64) bool) {}
 		})
 		m.ObserveConditions("Well", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 3}))
+		m.ObserveConditions("Stopped", func(ctx context.Context) iter.Seq2[metrics.Condition, int64] {
+			return func(yield func(metrics.Condition, int64) bool) {
+				if yield(metrics.Condition{Type: "Ready", Status: "True"}, 1) {
+					<-ctx.Done() // and it does not yield the rest
+				}
+			}
+		})
 
 		start := time.Now()
-		for scrapes := range 3 {
-			got := scrape(t, ep)
-			assert.Empty(t, with(got, "controller_queue_", `"stuck"`), "a sum that lacks a queue would fall")
-			assert.Equal(t, "0", got[`controller_reconciles_total{controller="stuck",result="error"}`])
-			assert.Equal(t, "7", got[`controller_queue_adds_total{controller="well"}`])
-			assert.Equal(t, map[string]string{`controller_objects{condition="Ready",kind="Well",status="True"}`: "3"}, with(got, "controller_objects"))
-			require.Len(t, reported, scrapes+1, "once for each scrape")
-			require.ErrorContains(t, reported[scrapes], `controller "stuck": the state of a queue did not return in time`)
-			require.ErrorContains(t, reported[scrapes], `the age of the cache of "stuck" did not return in time`)
-			require.ErrorContains(t, reported[scrapes], `the count of objects of kind "Stuck" did not return in time`)
+		for range 3 {
+			var all metricdata.ResourceMetrics
+			err := reader.Collect(t.Context(), &all)
+			require.ErrorContains(t, err, `the state of the queue of controller "stuck" did not return in time`)
+			require.ErrorContains(t, err, `the age of the cache of "stuck" did not return in time`)
+			require.ErrorContains(t, err, `the count of objects of kind "Stuck" did not return in time`)
+			require.ErrorContains(t, err, `the count of objects of kind "Stopped" did not return in time`)
+			got := seriesOf(all)
+			assert.Contains(t, got, `controller.reconciles{controller="stuck",result="error"}`)
+			assert.Empty(t, with(got, "controller.queue.depth", "stuck"))
+			assert.InDelta(t, 7, got[`controller.queue.depth{controller="well"}`], 0)
+			assert.Equal(t, map[string]float64{`controller.cache.age{resource="well"}`: 1}, with(got, "cache"))
+			assert.Equal(t, map[string]float64{`controller.objects{condition="Ready",kind="Well",status="True"}`: 3}, with(got, "objects"))
 		}
-		assert.Equal(t, 2*time.Second, time.Since(start), "one wait for all functions together")
+		assert.LessOrEqual(t, time.Since(start), 6*time.Second, "one wait a collection for all functions together")
 		assert.Equal(t, int64(1), calls.Load())
 
 		close(release)
 		synctest.Wait()
-		assert.Equal(t, "7", scrape(t, ep)[`controller_queue_adds_total{controller="stuck"}`])
-		assert.Len(t, reported, 3)
+		var all metricdata.ResourceMetrics
+		_ = reader.Collect(t.Context(), &all)
+		assert.InDelta(t, 5, seriesOf(all)[`controller.queue.depth{controller="stuck"}`], 0)
 	})
 }
 
-// A queue whose state hangs can be stopped.
-func TestAQueueThatHangsCanBeStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, ep := newSet(t, metrics.Options{})
-		release := make(chan struct{})
-		stop := m.Controller("c").ObserveQueue(func() metrics.QueueState {
-			<-release
-			return metrics.QueueState{}
-		})
-		scrape(t, ep)
-		stop()
-		assert.Empty(t, with(scrape(t, ep), "controller_queue_"))
-		close(release)
+// TestStateFunctions_OneThatPanicsCostsItsOwnSeries: the value of a panic may
+// hold anything.
+func TestStateFunctions_OneThatPanicsCostsItsOwnSeries(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{})
+	var nothing map[string]int64
+	require.NoError(t, m.Controller("c").ObserveQueue(func() metrics.QueueState { nothing["x"]++; return metrics.QueueState{} }))
+	m.ObserveConditions("Broken", func(context.Context) iter.Seq2[metrics.Condition, int64] {
+		panic(errors.New("password=hunter2"))
 	})
+	m.ObserveCache("pods", func() time.Duration { return time.Second })
+	var all metricdata.ResourceMetrics
+	err := reader.Collect(t.Context(), &all)
+	require.ErrorContains(t, err, `the state of the queue of controller "c" panicked: assignment to entry in nil map`)
+	require.ErrorContains(t, err, `the count of objects of kind "Broken" panicked with a *errors.errorString`)
+	assert.NotContains(t, err.Error(), "hunter2")
+	got := seriesOf(all)
+	assert.Contains(t, got, `controller.failing{controller="c",result="error"}`)
+	assert.Contains(t, got, `controller.cache.age{resource="pods"}`)
+	assert.Empty(t, with(got, "controller.queue.depth"))
+	assert.Empty(t, with(got, "controller.objects"))
+}
+
+// TestStateFunctions_AShortCollection: with less than four seconds a function
+// gets half of the time.
+func TestStateFunctions_AShortCollection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, reader := newSet(t, metrics.Options{})
+		m.Controller("c")
+		release := make(chan struct{})
+		defer close(release)
+		m.ObserveCache("stuck", func() time.Duration { <-release; return 0 })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var all metricdata.ResourceMetrics
+		require.Error(t, reader.Collect(ctx, &all))
+		require.NoError(t, ctx.Err())
+		assert.Contains(t, seriesOf(all), `controller.reconciles{controller="c",result="error"}`)
+	})
+}
+
+// TestMetrics_ConcurrentUse: the race detector checks it, and a deadlock fails
+// it. State functions use the set.
+func TestMetrics_ConcurrentUse(t *testing.T) {
+	const workers, rounds = 4, 2_000
+	m, reader := newSet(t, metrics.Options{})
+	c := m.Controller("c")
+	require.NoError(t, c.ObserveQueue(func() metrics.QueueState {
+		m.Controller("c").SetWorkers(3)
+		return metrics.QueueState{Depth: 1}
+	}))
+	var working sync.WaitGroup
+	for worker := range workers {
+		working.Go(func() {
+			for range rounds {
+				_ = reconcile(t.Context(), c, worker, 0, errRefused)
+				c.QueueWait(time.Millisecond)
+				east := m.Scope("east")
+				stop := east.ObserveConditions("Pod", counted(map[metrics.Condition]int64{{Type: "a", Status: "b"}: 1}))
+				lease, err := east.Lease("agents")
+				if err == nil {
+					lease.Set(true)
+					lease.Close()
+				}
+				c.Runs().Retention(1, 2, 3)
+				stop()
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { working.Wait(); close(ended) }()
+	for open := true; open; {
+		select {
+		case <-ended:
+			open = false
+		default:
+		}
+		collect(t, reader)
+	}
+	got := collect(t, reader)
+	assert.InDelta(t, workers*rounds, got[`controller.reconciles{controller="c",result="error"}`], 0)
+	assert.InDelta(t, workers*rounds, got[`controller.reconcile.duration{controller="c",result="error"}`], 0)
+	assert.InDelta(t, workers, got[`controller.failing{controller="c",result="error"}`], 0)
+}
+
+// TestSeries_AreBoundedByTheSDK: an alert asks for the attribute of the
+// overflow.
+func TestSeries_AreBoundedByTheSDK(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	m, err := metrics.New(sdkmetric.NewMeterProvider(
+		sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(100)), metrics.Options{})
+	require.NoError(t, err)
+	for key := range 1000 {
+		m.ClientRequest(t.Context(), metrics.Request{Verb: "get", Resource: string(rune('a' + key)), Code: "2xx"}, 0)
+	}
+	got := with(collect(t, reader), "controller.client.requests")
+	assert.LessOrEqual(t, len(got), 101)
+	assert.InDelta(t, 1000-len(got)+1, got[`controller.client.requests{otel.metric.overflow="true"}`], 0, "no request is lost")
 }

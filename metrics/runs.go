@@ -35,11 +35,11 @@ func (c *Controller) Runs() *Runs {
 	return &Runs{c}
 }
 
-// End counts one run that ended with result, and records the time from started
-// to finished, with an exemplar when ctx carries a sampled span. A run that
-// never started, such as one whose Job the API server refused, has no started:
-// it is counted and has no duration. A negative duration counts as zero.
-func (r *Runs) End(ctx context.Context, result Result, started, finished time.Time) {
+// End counts one run that ended with result, and records how long it took from
+// its start to its end, with an exemplar when ctx carries a sampled span. Count
+// a run that never started too, such as one whose Job the API server refused: a
+// negative took is counted and has no duration.
+func (r *Runs) End(ctx context.Context, took time.Duration, result Result) {
 	if r == nil {
 		return
 	}
@@ -48,8 +48,8 @@ func (r *Runs) End(ctx context.Context, result Result, started, finished time.Ti
 	}
 	s := r.c.m.set
 	s.runs.Add(ctx, 1, r.c.results[result])
-	if !started.IsZero() && !finished.IsZero() {
-		record(ctx, s.runDuration, finished.Sub(started), r.c.results[result])
+	if took >= 0 {
+		record(ctx, s.runDuration, took, r.c.results[result])
 	}
 }
 

@@ -105,19 +105,19 @@ func helloJobGC(ctx context.Context, out io.Writer) error {
 // helloMetrics measures reconciles that succeed and fail with one line.
 func helloMetrics(ctx context.Context, out io.Writer) error {
 	provider := new(fakeMeters) // metrics/prom has the one for Prometheus
-	m, err := metrics.New(provider, metrics.Options{})
+	m, err := metrics.New(provider, metrics.Options{IsTerminal: events.IsTerminal})
 	if err != nil {
 		return err
 	}
 	c := m.Controller("agentrun")
-	reconcile := func(err error) {
-		var result metrics.Result
-		defer c.Begin().End(ctx, &result)
-		result = metrics.Classify(err, 0, events.IsTerminal)
+	reconcile := func(key string, answer error) (err error) {
+		_, done := c.Begin(ctx, key)
+		defer done(&err, nil)
+		return answer
 	}
-	reconcile(nil)
-	reconcile(nil)
-	reconcile(errors.New("connection refused"))
+	_ = reconcile("run-1", nil)
+	_ = reconcile("run-2", nil)
+	_ = reconcile("run-3", errors.New("connection refused"))
 	counts, err := provider.counted(ctx, "controller.reconciles")
 	fmt.Fprintf(out, "metrics   3 reconciles     %s\n", counts)
 	return err

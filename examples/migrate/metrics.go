@@ -43,7 +43,8 @@ func metricsAfter(config *rest.Config, options *ctrl.Options) (*measured, error)
 	if err != nil {
 		return nil, err
 	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	final := func(e error) bool { return errors.Is(e, reconcile.TerminalError(nil)) || events.IsTerminal(e) }
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: final})
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +53,10 @@ func metricsAfter(config *rest.Config, options *ctrl.Options) (*measured, error)
 	return &measured{metrics: m.Controller("agentrun")}, nil
 }
 
-func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var result metrics.Result
-	defer r.metrics.Begin().End(ctx, &result)
-	res, err := r.reconcile(ctx, req)
-	final := func(e error) bool { return errors.Is(e, reconcile.TerminalError(nil)) || events.IsTerminal(e) }
-	result = metrics.Classify(err, res.RequeueAfter, final)
-	return res, err
+func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (res ctrl.Result, err error) {
+	ctx, done := r.metrics.Begin(ctx, req)
+	defer done(&err, &res.RequeueAfter)
+	return r.reconcile(ctx, req)
 }
 
 type (
@@ -68,12 +66,12 @@ type (
 
 // measuredQueue is the NewQueue of a controller's Options, as the documentation
 // of kube.QueueProvider shows it.
-func measuredQueue(m *metrics.Metrics) func(string, rateLimiter) requestQueue {
-	queues := kube.QueueProvider(m)
+func measuredQueue(c *metrics.Controller) (func(string, rateLimiter) requestQueue, error) {
+	queues, err := kube.QueueProvider(c)
 	return func(name string, limiter rateLimiter) requestQueue {
 		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
 			o.RateLimiter = limiter
 			o.MetricProvider = queues
 		})
-	}
+	}, err
 }

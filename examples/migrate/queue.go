@@ -40,14 +40,19 @@ func queueAfter(
 	if err != nil {
 		return err
 	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
 	if err != nil {
 		return err
 	}
 	config.Wrap(kube.Transport(m)) // before the clients are made
 	controller := m.Controller("sample")
+	provider, err := kube.QueueProvider(controller)
+	if err != nil {
+		return err
+	}
 	limiter := workqueue.DefaultTypedControllerRateLimiter[string]()
-	queue := kube.NewQueue(controller, limiter)
+	named := workqueue.TypedRateLimitingQueueConfig[string]{Name: "sample", MetricsProvider: provider}
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
 
 	ctx, stop := context.WithCancel(ctx)
 	var serving sync.WaitGroup
@@ -75,10 +80,8 @@ func (w *worker) next(ctx context.Context) bool {
 	return true
 }
 
-func (w *worker) measured(ctx context.Context, key string) error {
-	var result metrics.Result
-	defer w.metrics.Begin().End(ctx, &result)
-	err := w.reconcile(ctx, key)
-	result = metrics.Classify(err, 0, events.IsTerminal)
-	return err
+func (w *worker) measured(ctx context.Context, key string) (err error) {
+	ctx, done := w.metrics.Begin(ctx, key)
+	defer done(&err, nil)
+	return w.reconcile(ctx, key)
 }

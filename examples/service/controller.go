@@ -22,6 +22,7 @@ import (
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
@@ -41,7 +42,7 @@ type controller struct {
 	reports func(namespace string) *gentype.Client[*Report]
 	cached  cache.SharedIndexInformer // of the Reports
 	ofJobs  cache.SharedIndexInformer
-	queue   *kube.Queue[cache.ObjectName]
+	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	jobs    *jobgc.Guard
 	writer  status.Writer
 	events  *events.Recorder
@@ -61,7 +62,13 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	}
 	c := &controller{metrics: m.Controller("report")}
 	c.runs = c.metrics.Runs()
-	c.queue = kube.NewQueue[cache.ObjectName](c.metrics, nil)
+	queues, err := kube.QueueProvider(c.metrics)
+	if err != nil {
+		return nil, err
+	}
+	named := workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "report", MetricsProvider: queues}
+	limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
+	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
 	parameters := runtime.NewParameterCodec(scheme)
 	c.reports = func(namespace string) *gentype.Client[*Report] {
 		newReport := func() *Report { return new(Report) }
@@ -82,8 +89,6 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	all := cache.NewListWatchFromClient(client, "reports", metav1.NamespaceAll, fields.Everything())
 	c.cached = cache.NewSharedIndexInformer(all, &Report{}, resync, nil)
 	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, resync, nil)
-	kube.NewCache(m, "reports", c.cached) // its age shows a watch that gets nothing
-	kube.NewCache(m, "jobs", c.ofJobs)
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
 	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
 	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, jobgc.Options{Retention: keep, Finalizer: result})
@@ -163,13 +168,14 @@ func (c *controller) processQueue(ctx context.Context) {
 }
 
 // measured is one attempt, with its metrics, and a log line if it fails.
-func (c *controller) measured(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
+func (c *controller) measured(
+	ctx context.Context, key cache.ObjectName,
+) (after time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // jobgc takes up to 90 seconds
 	defer cancel()
-	var result metrics.Result
-	defer c.metrics.Begin().End(ctx, &result)
-	after, err := c.reconcile(ctx, key)
-	result = metrics.Classify(err, after, events.IsTerminal)
+	ctx, done := c.metrics.Begin(ctx, key)
+	defer done(&err, &after)
+	after, err = c.reconcile(ctx, key)
 	if err != nil {
 		text := redact.Text(err.Error())
 		logr.FromContextOrDiscard(ctx).Error(nil, "Reconcile failed", "report", key.String(), "error", text)
@@ -235,8 +241,10 @@ func (c *controller) ended(ctx context.Context, report *Report, job jobgc.Observ
 	if job.Lost() {
 		c.runs.JobMissing()
 	}
+	took := time.Duration(-1) // it never started
 	times := report.Status.Stamp
 	if times.StartedAt != nil && times.FinishedAt != nil {
-		c.runs.End(ctx, times.FinishedAt.Sub(times.StartedAt.Time), result)
+		took = times.FinishedAt.Sub(times.StartedAt.Time)
 	}
+	c.runs.End(ctx, took, result)
 }

@@ -43,7 +43,10 @@ func lead(
 		return err
 	}
 	leading := make(chan context.Context, 1)
-	started, stopped := kube.Callbacks(m, lease, func(ctx context.Context) { leading <- ctx }, func() {})
+	started, stopped, err := kube.Callbacks(m, lease, func(ctx context.Context) { leading <- ctx }, func() {})
+	if err != nil {
+		return err
+	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: lease},

@@ -36,6 +36,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -86,7 +87,7 @@ func serve(ctx context.Context, config *rest.Config, namespace string, l net.Lis
 	if err != nil {
 		return err
 	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
 	if err != nil {
 		return err
 	}
@@ -126,6 +127,8 @@ func serve(ctx context.Context, config *rest.Config, namespace string, l net.Lis
 	// reconciles after they have ended.
 	err = c.events.RunWith(ctx, func(ctx context.Context) error {
 		defer stop() // without the lease the service ends
+		kube.NewCache(m, "reports", c.cached) // its age shows a cache that gets nothing
+		kube.NewCache(m, "jobs", c.ofJobs)
 		running.Go(func() { c.cached.RunWithContext(ctx) })
 		running.Go(func() { c.ofJobs.RunWithContext(ctx) })
 		return lead(ctx, config, namespace, m, c.work)

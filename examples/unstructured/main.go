@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/unstructured/backup"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -51,7 +52,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := metrics.New(endpoint, metrics.Options{})
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package kube_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/metrics"
@@ -46,16 +46,37 @@ func show(h http.Handler, part string) {
 	}
 }
 
-// A work queue of a controller, with everything in it counted.
+// A work queue of client-go, with its controller's name.
 func Example() {
 	m, endpoint := set() // prom.New and metrics.New
-	queue := kube.NewQueue(m.Controller("agentrun"), workqueue.DefaultTypedControllerRateLimiter[string]())
+	provider, err := kube.QueueProvider(m.Controller("agentrun"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter := workqueue.DefaultTypedControllerRateLimiter[string]()
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: "agentrun", MetricsProvider: provider})
+	defer queue.ShutDown()
 	queue.Add("ci/run-1")
-	queue.AddAfter("ci/run-2", time.Hour)
-	show(endpoint, "controller_queue_de")
+	show(endpoint, "controller_queue_")
 	// Output:
-	// controller_queue_delayed{controller="agentrun"} 1
+	// controller_queue_adds_total{controller="agentrun"} 1
 	// controller_queue_depth{controller="agentrun"} 1
+}
+
+// Two clusters in one process need a scope each.
+func ExampleQueueProvider() {
+	m, _ := set()
+	_, err := kube.QueueProvider(m.Controller("agentrun"))
+	fmt.Println(err)
+	_, err = kube.QueueProvider(m.Controller("agentrun"))
+	fmt.Println(errors.Is(err, metrics.ErrInUse))
+	_, err = kube.QueueProvider(m.Scope("east").Controller("agentrun"))
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// true
+	// <nil>
 }
 
 // The age of an informer's cache, and a check for readyz.
@@ -65,62 +86,11 @@ func ExampleNewCache() {
 	c := kube.NewCache(m, "pods", informer)
 	ready := c.Check(15 * time.Minute)
 	fmt.Println(ready(nil)) // the informer was not started
-	fmt.Println(c.Age() < 0)
+	fmt.Println(c.Age() < time.Minute)
 	c.Close()
 	// Output:
 	// metrics/kube: the cache of pods has not been filled
 	// true
-}
-
-func ExampleQueue() {
-	queue := kube.NewQueue[string](nil, nil) // without metrics, with client-go's back-off
-	queue.Add("ci/run-1")
-	queue.Add("ci/run-1")
-	item, _ := queue.Get()
-	fmt.Println(item)
-	queue.AddRateLimited(item) // it failed
-	queue.Done(item)
-	s := queue.State()
-	fmt.Println(s.Depth, s.Delayed, s.Running, s.Retries)
-	queue.ShutDown()
-	_, shutdown := queue.Get()
-	fmt.Println(shutdown)
-	// Output:
-	// ci/run-1
-	// 0 1 0 1
-	// true
-}
-
-func ExampleNewQueue() {
-	// The shape of controller.Options.NewQueue of controller-runtime.
-	m, endpoint := set()
-	newQueue := func(name string, l workqueue.TypedRateLimiter[string]) workqueue.TypedRateLimitingInterface[string] {
-		return kube.NewQueue(m.Controller(name), l)
-	}
-	newQueue("agentrun", nil).Add("ci/run-1")
-	show(endpoint, "controller_queue_adds_total")
-	// Output: controller_queue_adds_total{controller="agentrun"} 1
-}
-
-func ExampleQueueProvider() {
-	m, endpoint := set()
-	provider := kube.QueueProvider(m) // one for all queues
-	newQueue := func() workqueue.TypedRateLimitingInterface[string] {
-		return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "agentrun", MetricsProvider: provider})
-	}
-	queue := newQueue()
-	queue.Add("ci/run-1")
-	queue.Add("ci/run-2")
-	queue.ShutDown()
-
-	queue = newQueue() // takes its place
-	queue.Add("ci/run-3")
-	show(endpoint, "controller_queue_")
-	queue.ShutDown()
-	// Output:
-	// controller_queue_adds_total{controller="agentrun"} 3
-	// controller_queue_depth{controller="agentrun"} 1
 }
 
 func ExampleTransport() {
@@ -141,7 +111,11 @@ func ExampleCallbacks() {
 	m, endpoint := set()
 	work := func(context.Context) { fmt.Println("leading") }
 	var cb leaderelection.LeaderCallbacks
-	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, "agents", work, func() {})
+	var err error
+	cb.OnStartedLeading, cb.OnStoppedLeading, err = kube.Callbacks(m, "agents", work, func() {})
+	if err != nil {
+		log.Fatal(err)
+	}
 	cb.OnStartedLeading(context.Background()) // client-go does this
 	show(endpoint, "controller_leader")
 	// Output:
@@ -151,18 +125,11 @@ func ExampleCallbacks() {
 
 // In the main function of a kubebuilder project: mgr.Add does the rest.
 func ExampleNewLeaderRunnable() {
-	m, endpoint := set()
-	m.Leader("agents", true)
-	runnable := kube.NewLeaderRunnable(m, "agents") // mgr.Add(runnable)
+	m, _ := set()
+	runnable, err := kube.NewLeaderRunnable(m, "agents") // mgr.Add(runnable)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(runnable.NeedLeaderElection())
-	show(endpoint, "controller_leader") // 0 until the manager starts it
 	// Output: true
-}
-
-func ExampleLimiter() {
-	m, endpoint := set()
-	limiter := kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(20, 40)) // rest.Config.RateLimiter
-	_ = limiter.Wait(context.Background())
-	show(endpoint, "limiter_wait_duration_seconds_count")
-	// Output: controller_client_limiter_wait_duration_seconds_count 1
 }

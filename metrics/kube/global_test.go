@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel"
 
 	clientmetrics "k8s.io/client-go/tools/metrics"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/metrics/kube"
@@ -36,10 +35,9 @@ func TestTheHooksOfTheProcessStayFree(t *testing.T) {
 	before := hooks()
 
 	m, _ := newSet(t)
-	q := kube.NewQueue(m.Controller("c"), workqueue.DefaultTypedControllerRateLimiter[string]())
-	q.AddRateLimited("a")
-	q.ShutDown()
-	named(kube.QueueProvider(m), "d").ShutDown()
+	queues, err := kube.QueueProvider(m.Controller("c"))
+	require.NoError(t, err)
+	newQueue(queues).ShutDown()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/apis", http.NoBody)
 	require.NoError(t, err)
 	resp, err := kube.Transport(m)(roundTripper(func(*http.Request) (*http.Response, error) {
@@ -47,19 +45,19 @@ func TestTheHooksOfTheProcessStayFree(t *testing.T) {
 	})).RoundTrip(r)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	require.NoError(t, kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(100, 1)).Wait(t.Context()))
-	started, stopped := kube.Callbacks(m, "lease", func(context.Context) {}, func() {})
+	started, stopped, err := kube.Callbacks(m, "lease", func(context.Context) {}, func() {})
+	require.NoError(t, err)
 	started(t.Context())
 	stopped()
 
 	for i, h := range hooks() {
 		assert.Equal(t, before[i], h)
 	}
-	queues := theirs.queues.Load()
+	had := theirs.queues.Load()
 	workqueue.SetProvider(&theirs)
 	last := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Name: "of-somebody-else"})
 	defer last.ShutDown()
-	assert.Equal(t, queues+1, theirs.queues.Load(), "this package did not set the provider of the process")
+	assert.Equal(t, had+1, theirs.queues.Load(), "this package did not set the provider of the process")
 }
 
 // theirs stays the process's provider, also when the test is run again.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
@@ -63,8 +64,10 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 				close(stopped)
 			},
 		}
-		callbacks.OnStartedLeading, callbacks.OnStoppedLeading = kube.Callbacks(m, "agents",
+		var err error
+		callbacks.OnStartedLeading, callbacks.OnStoppedLeading, err = kube.Callbacks(m, "agents",
 			callbacks.OnStartedLeading, callbacks.OnStoppedLeading)
+		require.NoError(t, err)
 		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a process that never leads has a series")
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: &lock{}, Callbacks: callbacks, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
@@ -82,7 +85,8 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 // OnStoppedLeading.
 func TestLateStartIsNotShownAsLeading(t *testing.T) {
 	m, ep := newSet(t)
-	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	start, stop, err := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	stop()
@@ -91,7 +95,8 @@ func TestLateStartIsNotShownAsLeading(t *testing.T) {
 }
 
 func TestCallbacksStayNil(t *testing.T) {
-	start, stop := kube.Callbacks(nil, "agents", nil, nil)
+	start, stop, err := kube.Callbacks(nil, "agents", nil, nil)
+	require.NoError(t, err)
 	assert.Nil(t, start, "client-go refuses it, as it should")
 	assert.Nil(t, stop)
 }
@@ -100,10 +105,12 @@ func TestCallbacksStayNil(t *testing.T) {
 func TestLeaderRunnable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ep := newSet(t)
+		made, err := kube.NewLeaderRunnable(m, "agents")
+		require.NoError(t, err)
 		var runnable interface { // manager.Runnable and manager.LeaderElectionRunnable
 			Start(ctx context.Context) error
 			NeedLeaderElection() bool
-		} = kube.NewLeaderRunnable(m, "agents")
+		} = made
 		assert.True(t, runnable.NeedLeaderElection())
 		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a standby has a series")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -117,15 +124,34 @@ func TestLeaderRunnable(t *testing.T) {
 	})
 }
 
-// A manager without leader election has no name of a lease. An overflow would
-// fire an alert until the process ends.
+// TestLeader_RefusesASecondElection of a lease while the first is live: each
+// would overwrite the other.
+func TestLeader_RefusesASecondElection(t *testing.T) {
+	m, _ := newSet(t)
+	_, stop, err := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	require.NoError(t, err)
+	_, _, err = kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	require.ErrorIs(t, err, metrics.ErrInUse)
+	_, err = kube.NewLeaderRunnable(m, "agents")
+	require.ErrorIs(t, err, metrics.ErrInUse)
+	_, err = kube.NewLeaderRunnable(m.Scope("east"), "agents")
+	require.NoError(t, err)
+	stop()
+	_, err = kube.NewLeaderRunnable(m, "agents")
+	require.NoError(t, err, "the election has ended")
+}
+
+// A manager without leader election has no name of a lease.
 func TestLeaderRunnable_WithoutALease(t *testing.T) {
 	m, ep := newSet(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, kube.NewLeaderRunnable(m, "").Start(ctx))
+	for range 2 {
+		runnable, err := kube.NewLeaderRunnable(m, "")
+		require.NoError(t, err)
+		require.NoError(t, runnable.Start(ctx))
+	}
 	assert.Empty(t, scrape(t, ep, "controller_leader"))
-	assert.Equal(t, "0", scrape(t, ep, "controller_label_overflows")[`controller_label_overflows_total{label="lease"}`])
 }
 
 // losing is a context whose lease is lost while it is looked at.
@@ -142,7 +168,8 @@ func (l losing) Err() error {
 
 func TestCallbacks_LookAtTheContextWithoutTheirLock(t *testing.T) {
 	m, ep := newSet(t)
-	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	start, stop, err := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	require.NoError(t, err)
 	start(losing{t.Context(), stop})
 	assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a lease that was lost in between is not shown as held")
 	start(t.Context())

@@ -4,8 +4,6 @@
 package kube_test
 
 import (
-	"math/rand/v2"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,12 +15,12 @@ import (
 
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-func named(provider workqueue.MetricsProvider, name string) workqueue.TypedRateLimitingInterface[string] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(backOff(time.Second),
-		workqueue.TypedRateLimitingQueueConfig[string]{Name: name, MetricsProvider: provider})
+func newQueue(provider workqueue.MetricsProvider) workqueue.TypedRateLimitingInterface[string] {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Second)
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: "c", MetricsProvider: provider})
 }
 
 // end shuts q down and lets time pass until its goroutine has ended. In
@@ -33,87 +31,65 @@ func end(q workqueue.TypedRateLimitingInterface[string]) {
 	<-time.After(time.Second)
 }
 
-// client-go's own queue through the provider, as controller-runtime's priority
-// queue uses it.
-func TestQueueProvider(t *testing.T) {
+// TestQueueProvider_ExportsClientGosQueue: also the next queue of the provider,
+// whose counters go on.
+//
+//req:shows O2
+func TestQueueProvider_ExportsClientGosQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ep := newSet(t)
-		provider := kube.QueueProvider(m)
-		q := named(provider, "c")
+		provider, err := kube.QueueProvider(m.Controller("c"))
+		require.NoError(t, err)
+		assert.Equal(t, "0", scrape(t, ep, "adds")[`controller_queue_adds_total{controller="c"}`])
+		q := newQueue(provider)
 		q.Add("a")
 		q.Add("b")
 		q.AddAfter("later", time.Hour)
 		<-time.After(2 * time.Second)
-		take(t, q)
+		q.Get()
 		<-time.After(3*time.Second + 250*time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, map[string]string{
-			`controller_queue_depth{controller="c"}`:                   "1",
-			`controller_queue_adds_total{controller="c"}`:              "2",
-			`controller_queue_retries_total{controller="c"}`:           "1",
-			`controller_queue_unfinished_work_seconds{controller="c"}`: "3",
-			`controller_queue_longest_running_seconds{controller="c"}`: "3",
-		}, without(scrape(t, ep, "controller_queue_"), "wait"), "numbers that client-go does not report are not exported")
-		assert.Equal(t, "2", scrape(t, ep, "wait")[`controller_queue_wait_duration_seconds_sum{controller="c"}`])
+		got := scrape(t, ep, "controller_queue_")
+		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`])
+		assert.Equal(t, "2", got[`controller_queue_adds_total{controller="c"}`])
+		assert.Equal(t, "1", got[`controller_queue_retries_total{controller="c"}`])
+		assert.Equal(t, "3", got[`controller_queue_unfinished_work_seconds{controller="c"}`])
+		assert.Equal(t, "3", got[`controller_queue_longest_running_seconds{controller="c"}`])
+		assert.Equal(t, "2", got[`controller_queue_wait_duration_seconds_sum{controller="c"}`])
 
-		end(q) // and its numbers do not change
-		again := named(provider, "c")
+		end(q) // and its states do not change
+		again := newQueue(provider)
 		defer end(again)
 		again.Add("x")
-		got := scrape(t, ep, "controller_queue_")
-		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`], "a second queue of the name replaces the first")
-		assert.Equal(t, "3", got[`controller_queue_adds_total{controller="c"}`], "the new queue continues the counts: a counter never falls")
+		got = scrape(t, ep, "controller_queue_")
+		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`])
+		assert.Equal(t, "3", got[`controller_queue_adds_total{controller="c"}`], "a counter never falls")
 		assert.Equal(t, "0", got[`controller_queue_unfinished_work_seconds{controller="c"}`])
-
-		second := named(provider, "d")
-		defer end(second)
-		assert.Equal(t, "0", scrape(t, ep, "depth")[`controller_queue_depth{controller="d"}`])
-		assert.Equal(t, "1", scrape(t, ep, "depth")[`controller_queue_depth{controller="c"}`])
+		assert.Equal(t, "0", got[`controller_queue_longest_running_seconds{controller="c"}`])
 	})
 }
 
-func TestQueueProviderWithoutMetrics(t *testing.T) {
+// TestQueueProvider_RefusesASecondOfTheController: the queues of two clusters
+// would mix.
+func TestQueueProvider_RefusesASecondOfTheController(t *testing.T) {
+	m, _ := newSet(t)
+	_, err := kube.QueueProvider(m.Controller("c"))
+	require.NoError(t, err)
+	second, err := kube.QueueProvider(m.Controller("c"))
+	require.ErrorIs(t, err, metrics.ErrInUse)
+	assert.Nil(t, second)
+	_, err = kube.QueueProvider(m.Scope("east").Controller("c"))
+	require.NoError(t, err)
+}
+
+func TestQueueProvider_WithoutMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := named(kube.QueueProvider(nil), "c")
-		q.Add("a")
-		take(t, q)
+		provider, err := kube.QueueProvider(nil)
+		require.NoError(t, err)
+		q := newQueue(provider)
+		q.AddRateLimited("a")
+		q.Get()
 		q.Done("a")
 		end(q)
 	})
-}
-
-// A QueueProvider keeps bounded state for any number of queues.
-func TestQueueProviderIsBounded(t *testing.T) {
-	m, ep := newSet(t)
-	provider := kube.QueueProvider(m)
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 100_000 {
-		provider.NewDepthMetric(strconv.FormatUint(random.Uint64(), 36)).Inc()
-	}
-	depths := scrape(t, ep, "controller_queue_depth")
-	require.Len(t, depths, 151)
-	sum := 0.0
-	for _, depth := range depths {
-		n, err := strconv.ParseFloat(depth, 64)
-		require.NoError(t, err)
-		sum += n
-	}
-	assert.InDelta(t, 100_000, sum, 0, "no queue ends another")
-}
-
-// Queues beyond the bound share one state: a second queue of one of their names
-// must not end the others.
-func TestQueueProvider_QueuesBeyondTheBoundAddUp(t *testing.T) {
-	ep, err := prom.New(prom.Options{})
-	require.NoError(t, err)
-	m, err := metrics.New(ep, metrics.Options{MaxControllers: 1})
-	require.NoError(t, err)
-	p := kube.QueueProvider(m)
-	p.NewDepthMetric("first")
-	p.NewDepthMetric("a").Inc()
-	b := p.NewDepthMetric("b")
-	b.Inc()
-	p.NewDepthMetric("a").Inc() // the program made queue a again
-	b.Inc()
-	assert.Equal(t, "4", scrape(t, ep, "controller_queue_depth")[`controller_queue_depth{controller="other"}`])
 }

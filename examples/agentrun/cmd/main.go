@@ -24,6 +24,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/proompteng/controllerkit/events"
 	eventsettings "github.com/proompteng/controllerkit/events/settings"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/jobgc/settings"
@@ -87,13 +88,14 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 		return err
 	}
 	defer t.shutdown(ctx)
-	m, err := metrics.New(t.endpoint, metrics.Options{}) // +manager
+	measure := metrics.Options{IsTerminal: events.IsTerminal, Tracer: t.tracer}
+	m, err := metrics.New(t.endpoint, measure) // +manager
 	if err != nil {
 		return err
 	}
 	stopInTime(&f.manager)
 	f.manager.Metrics.BindAddress = "0" // the endpoint has controller-runtime's metrics too
-	mgr, start, err := f.newManager(ctx, lookup, t, m)
+	mgr, start, err := f.newManager(ctx, lookup, m)
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,11 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 	if err != nil {
 		return err
 	}
-	err = mgr.Add(kube.NewLeaderRunnable(m, f.manager.LeaderElectionID)) // +metrics/kube
+	leader, err := kube.NewLeaderRunnable(m, f.manager.LeaderElectionID) // +metrics/kube
+	if err != nil {
+		return err
+	}
+	err = mgr.Add(leader) // +metrics/kube
 	if err != nil {
 		return err
 	}
@@ -113,7 +119,7 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 //
 //nolint:ireturn // a manager has no concrete type
 func (f flags) newManager(
-	ctx context.Context, lookup func(string) (string, bool), t *telemetry, m *metrics.Metrics,
+	ctx context.Context, lookup func(string) (string, bool), m *metrics.Metrics,
 ) (mgr ctrl.Manager, start func(context.Context) error, err error) {
 	if !f.reconcile {
 		mgr, err = ctrl.NewManager(new(rest.Config), f.manager)
@@ -127,7 +133,6 @@ func (f flags) newManager(
 		return nil, nil, err
 	}
 	o.Metrics = m
-	o.Tracer = t.tracer
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, nil, err

@@ -43,7 +43,8 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
 	require.NoError(t, err)
 
-	provider := kube.QueueProvider(m)
+	provider, err := kube.QueueProvider(m.Controller("measured"))
+	require.NoError(t, err)
 	hold := make(chan struct{})
 	c, err := ctrlcontroller.New("measured", mgr, ctrlcontroller.Options{
 		SkipNameValidation: new(true), // as in TestTheManagerRunsTasks

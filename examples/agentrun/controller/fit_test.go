@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,10 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 
 	"sigs.k8s.io/yaml"
 
@@ -27,7 +28,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
 	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/prom"
 	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/rules"
 )
@@ -40,12 +41,28 @@ var (
 	secrets *redact.SecretValues
 	_       = status.Writer{OnCommit: m.StatusWrites()}
 	_       = events.Options{OnResult: m.Events(), Redact: secrets.Redact}
-	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.IsTerminal) }
+	_       = metrics.Options{IsTerminal: events.IsTerminal}
 
-	_ clientevents.EventRecorder                                 = (*events.Recorder)(nil)
-	_ record.EventRecorder                                       = (*events.LegacyRecorder)(nil)
-	_ workqueue.TypedRateLimitingInterface[types.NamespacedName] = (*kube.Queue[types.NamespacedName])(nil)
+	_ clientevents.EventRecorder = (*events.Recorder)(nil)
+	_ record.EventRecorder       = (*events.LegacyRecorder)(nil)
 )
+
+// resultOf returns the result that metrics count for a reconcile with an error.
+func resultOf(t *testing.T, failure error, isTerminal func(error) bool) string {
+	t.Helper()
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: isTerminal})
+	require.NoError(t, err)
+	_, done := m.Controller("c").Begin(t.Context(), "a")
+	done(&failure, nil)
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	counted := regexp.MustCompile(`controller_reconciles_total\{controller="c",result="(\w+)"\} 1`)
+	found := counted.FindStringSubmatch(page.Body.String())
+	require.Len(t, found, 2)
+	return found[1]
+}
 
 // TestClassifyAgrees: what events call terminal, metrics count as terminal, and
 // nothing else; what an error says of itself counts for both, and neither takes
@@ -70,11 +87,12 @@ func TestClassifyAgrees(t *testing.T) {
 	} {
 		_, want := events.Classify(err)
 		if decided := new(interface{ Terminal() bool }); errors.As(err, decided) {
-			assert.Equal(t, want, metrics.Classify(err, 0, nil) == metrics.TerminalError, name)
-			assert.Equal(t, want, metrics.Classify(err, 0, func(error) bool { return !want }) == metrics.TerminalError, name)
+			assert.Equal(t, want, resultOf(t, err, nil) == "terminal_error", name)
+			assert.Equal(t, want, resultOf(t, err, func(error) bool { return !want }) == "terminal_error", name)
 		}
-		assert.Equal(t, want, metrics.Classify(err, 0, events.IsTerminal) == metrics.TerminalError, name)
-		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.IsTerminal).Failed(), "%s: a cancelled reconcile is not a failure", name)
+		result := resultOf(t, err, events.IsTerminal)
+		assert.Equal(t, want, result == "terminal_error", name)
+		assert.Equal(t, errors.Is(err, context.Canceled), result == "canceled", "%s: a cancelled reconcile is not a failure", name)
 	}
 }
 
@@ -90,7 +108,7 @@ func TestOvertakenIsAConflict(t *testing.T) {
 		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
 		assert.Equal(t, events.Conflict, reason, err)
 		assert.False(t, terminal, err)
-		assert.Equal(t, metrics.Error, metrics.Classify(fmt.Errorf("commit: %w", err), 0, events.IsTerminal), "a retry helps")
+		assert.Equal(t, "error", resultOf(t, fmt.Errorf("commit: %w", err), events.IsTerminal), "a retry helps")
 		require.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
 	}
 	require.NotErrorIs(t, status.ErrFieldConflict, status.ErrReplaced)

@@ -68,7 +68,8 @@ func TestAHealthyRunEndsWhileOthersHang(t *testing.T) {
 		require.NoError(t, err)
 
 		ctrl.SetLogger(logr.Discard())
-		options := g.options()
+		options, err := g.options()
+		require.NoError(t, err)
 		options.Reconciler = g.Reconciler
 		options.SkipNameValidation = new(true)
 		c, err := controller.NewUnmanaged("agentrun", options)

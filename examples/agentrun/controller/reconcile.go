@@ -74,7 +74,6 @@ type Reconciler struct {
 	secrets  *redact.SecretValues
 	measured *metrics.Controller
 	runs     *metrics.Runs
-	tracer   trace.Tracer // nil: no spans
 
 	noPodsAfter time.Duration
 
@@ -84,18 +83,19 @@ type Reconciler struct {
 
 // Reconcile makes an attempt at one run, and measures it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	named := trace.WithAttributes(
+	var after time.Duration
+	var err error
+	ctx, done := r.measured.Begin(ctx, req) // +metrics
+	defer done(&err, &after)                // +metrics
+	span := trace.SpanFromContext(ctx)
+	span.SetAttributes(
 		attribute.String("k8s.namespace.name", req.Namespace),
 		attribute.String("agentrun.name", req.Name),
 		attribute.String("reconcileID", string(controller.ReconcileIDFromContext(ctx))), // as in the log
 	)
-	var result metrics.Result                                                         // +metrics
-	ctx, measured := r.measured.BeginSpan(ctx, r.tracer, "reconcile AgentRun", named) // +metrics
-	defer measured.End(ctx, &result)                                                  // +metrics
 
 	r.first.Do(func() { r.since = time.Now().Truncate(time.Second) })
-	after, err := r.advance(ctx, req.NamespacedName)
-	result = metrics.Classify(err, after, events.IsTerminal) // +metrics
+	after, err = r.advance(ctx, req.NamespacedName)
 	switch {
 	case err == nil:
 		return ctrl.Result{RequeueAfter: after}, nil
@@ -103,7 +103,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		log.FromContext(ctx).Error(err, "Reconcile failed", "retryAfter", after.String())
 		return ctrl.Result{RequeueAfter: after}, nil
 	}
-	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(attribute.String("error.type", reasonOf(err)))
 	span.RecordError(err)
 	return ctrl.Result{}, err // controller-runtime logs it, and waits longer each time
@@ -229,9 +228,11 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 	if st.Reason == reasonWorkflowJobMissing {
 		r.runs.JobMissing()
 	}
+	took := time.Duration(-1) // it never started
 	if st.StartedAt != nil && st.FinishedAt != nil {
-		r.runs.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
+		took = st.FinishedAt.Sub(st.StartedAt.Time)
 	}
+	r.runs.End(ctx, took, result)
 	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 

@@ -30,6 +30,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events/eventstest"
 	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/jobgctest"
@@ -95,7 +96,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	require.NoError(t, err)
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)
-	m, err := metrics.New(endpoint, metrics.Options{})
+	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
 	require.NoError(t, err)
 	g.page = endpoint
 	measured := m.Controller("agentrun")

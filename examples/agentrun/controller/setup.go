@@ -9,8 +9,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -27,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -60,14 +59,13 @@ const (
 	DrainTimeout = 9 * time.Second
 )
 
-// Options configure the controller. Metrics may be nil.
+// Options configure the controller. Metrics may be nil, and have the tracer.
 type Options struct {
 	Namespaces []string        // whose runs are reconciled; none means all
 	Selector   labels.Selector // of the runs that are reconciled; nil means all
 	Retention  settings.Settings
 	Events     events.Options
 	Metrics    *metrics.Metrics
-	Tracer     trace.Tracer // nil means no spans
 
 	// NoPodsAfter is how long a Job that runs may have no pod until its run says
 	// so. Zero means 30 seconds. Kubernetes usually creates it within one.
@@ -116,12 +114,16 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
+	ofController, err := r.options() //nolint:contextcheck // a queue has no context
+	if err != nil {
+		return nil, nil, err
+	}
 	warnings := o.Retention.Warnings()
 	mgr.GetLogger().Info("Retention", append(o.Retention.LogValues(), "warnings", warnings)...)
 	return mgr, recorder, ctrl.NewControllerManagedBy(mgr).
 		For(new(v1alpha1.AgentRun), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(new(batchv1.Job)).
-		WithOptions(r.options()). //nolint:contextcheck // a queue has no context
+		WithOptions(ofController).
 		Complete(r)
 }
 
@@ -152,7 +154,7 @@ func newReconciler(
 	writer.OnCommit = measured.StatusWrites()   //nolint:contextcheck // a callback +status
 	return &Reconciler{
 		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
-		writer: writer, secrets: secrets, measured: measured, runs: runs, tracer: o.Tracer,
+		writer: writer, secrets: secrets, measured: measured, runs: runs,
 		noPodsAfter: cmp.Or(o.NoPodsAfter, podsTimeout),
 	}, nil
 }
@@ -196,19 +198,23 @@ func (r *Reconciler) followRuns(
 	return errors.Join(err, mgr.Add(expired), mgr.Add(manager.RunnableFunc(countRunning)))
 }
 
-// options are the controller's workers, and a queue that is measured.
-func (r *Reconciler) options() controller.Options {
+// options are the controller's workers, and controller-runtime's queue, measured.
+func (r *Reconciler) options() (controller.Options, error) {
+	queues, err := kube.QueueProvider(r.measured) // +metrics/kube
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		ReconciliationTimeout:   attemptTimeout,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](
 			5*time.Millisecond, longestBackoff),
 		NewQueue: func(
-			_ string, limiter workqueue.TypedRateLimiter[ctrl.Request],
+			name string, limiter workqueue.TypedRateLimiter[ctrl.Request],
 		) workqueue.TypedRateLimitingInterface[ctrl.Request] {
-			return kube.NewQueue(r.measured, limiter) // +metrics/kube
+			return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
+				o.RateLimiter = limiter
+				o.MetricProvider = queues // +metrics/kube
+			})
 		},
-	}
+	}, err
 }
 
 // concerns filters updates, so that the controller's own status writes cause no

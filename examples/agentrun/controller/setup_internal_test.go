@@ -71,7 +71,7 @@ func TestNewManager_ShowsTheRetentionsInForce(t *testing.T) {
 		assert.Contains(t, lines[0], want)
 	}
 	g := rig{page: endpoint}
-	assert.Contains(t, g.metrics(t), "controller_job_ttl_seconds{controller=\"agentrun\"} 600")
+	assert.Contains(t, g.metrics(t), "controller_retention_seconds{controller=\"agentrun\",of=\"job\"} 600")
 	assert.Contains(t, g.metrics(t), "controller_worker_limit{controller=\"agentrun\"} 50")
 }
 

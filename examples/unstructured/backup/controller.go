@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/events"
@@ -32,15 +33,19 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
+// staleDelay is when a Backup is read again that has changed since it was read.
+const staleDelay = 200 * time.Millisecond
+
 // Controller runs Backups as Jobs.
 type Controller struct {
 	backups   dynamic.NamespaceableResourceInterface
 	stored    cache.Store // of the Backups, as of the last watch event
-	informers []cache.SharedIndexInformer
-	queue     *kube.Queue[types.NamespacedName]
+	informers map[string]cache.SharedIndexInformer // by resource
+	queue     workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	jobs      *jobgc.Guard
 	status    status.Writer
 	events    *events.Recorder
+	all       *metrics.Metrics
 	metrics   *metrics.Controller
 	runs      *metrics.Runs
 }
@@ -50,9 +55,15 @@ type Controller struct {
 func New(
 	dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metrics.Metrics,
 ) (*Controller, error) {
-	c := &Controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
+	c := &Controller{backups: dyn.Resource(backups), all: m, metrics: m.Controller("backup")}
 	c.runs = c.metrics.Runs()
-	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
+	queues, err := kube.QueueProvider(c.metrics)
+	if err != nil {
+		return nil, err
+	}
+	named := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "backup", MetricsProvider: queues}
+	limiter := workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()
+	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
 	c.status = status.ForResource(c.backups.Namespace)
 	c.status.FieldNames = names
 	c.status.OnCommit = c.metrics.StatusWrites()
@@ -61,12 +72,9 @@ func New(
 	ofBackups := all.Informer()
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.stored = ofBackups.GetStore()
-	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
-	kube.NewCache(m, "backups", ofBackups) // the alert ControllerCacheStale
-	kube.NewCache(m, "jobs", ofJobs)
+	c.informers = map[string]cache.SharedIndexInformer{"backups": ofBackups, "jobs": ofJobs}
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(ofJobs.GetIndexer()))
 	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
-	var err error
 	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, keep)
 	if err != nil {
 		return nil, err
@@ -119,7 +127,8 @@ func (c *Controller) enqueueOwner(obj any) {
 func (c *Controller) Start(ctx context.Context) error {
 	return c.events.RunWith(ctx, func(ctx context.Context) error { // the last Events are still written
 		var working sync.WaitGroup
-		for _, informer := range c.informers {
+		for resource, informer := range c.informers {
+			kube.NewCache(c.all, resource, informer) // the alert ControllerCacheStale
 			working.Go(func() { informer.RunWithContext(ctx) })
 		}
 		working.Go(func() {
@@ -166,16 +175,15 @@ func (c *Controller) work(ctx context.Context) {
 func (c *Controller) measured(
 	ctx context.Context, key types.NamespacedName,
 ) (after time.Duration, err error) {
-	var result metrics.Result
-	defer c.metrics.Begin().End(ctx, &result)
+	ctx, done := c.metrics.Begin(ctx, key)
+	defer done(&err, &after)
 	after, err = c.reconcile(ctx, key)
-	result = metrics.Classify(err, after, events.IsTerminal)
 	reason, _ := events.Classify(err)
 	switch {
 	case reason == events.Conflict: // another writer was faster, or the copy was too old
-		result = metrics.Requeue
 		log := klog.FromContext(ctx).V(1)
 		log.Info("Backup has changed since it was read, retrying", "backup", key, "why", err.Error())
+		return staleDelay, nil
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Reconcile failed", "backup", key)
 	}

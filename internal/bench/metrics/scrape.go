@@ -10,8 +10,9 @@ import (
 	"net/http/httptest"
 	"strconv"
 
+	"k8s.io/client-go/util/workqueue"
+
 	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
@@ -43,11 +44,20 @@ func populated(ctx context.Context, n int) (http.Handler, error) {
 	for i := range n {
 		c := m.Controller("controller-" + strconv.Itoa(i))
 		c.SetWorkers(1)
-		c.Begin().End(ctx, new(metrics.Success))
-		q := kube.NewQueue[string](c, nil)
+		err := reconcile(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		provider, err := kube.QueueProvider(c)
+		if err != nil {
+			return nil, err
+		}
+		config := workqueue.TypedQueueConfig[string]{Name: "c", MetricsProvider: provider}
+		q := workqueue.NewTypedWithConfig(config)
 		q.Add("item")
 		item, _ := q.Get()
 		q.Done(item)
+		q.ShutDown()
 	}
 	return page, nil
 }
