@@ -48,7 +48,6 @@ func TestController_CountersExistBeforeTheFirstRecord(t *testing.T) {
 		`controller.runs{controller="c",result="terminal_error"}`: 0,
 		`controller.runs{controller="c",result="timeout"}`:        0,
 		`controller.runs{controller="c",result="canceled"}`:       0,
-		`controller.run.active{controller="c"}`:                   0,
 		`controller.missing_jobs{controller="c"}`:                 0,
 	}, got)
 }
@@ -162,8 +161,8 @@ func TestController_Hooks(t *testing.T) {
 	writer.OnCommit("written", time.Second)
 	writer.OnCommit("conflict", -time.Second)
 	assert.Equal(t, map[string]float64{
-		`controller.events{controller="c",result="emitted"}`:         2,
-		`controller.events{controller="c",result="new word"}`:        4,
+		`controller.events{controller="c",result="emitted"}`:          2,
+		`controller.events{controller="c",result="new word"}`:         4,
 		`controller.status_writes{controller="c",result="unchanged"}`: 1,
 		`controller.status_writes{controller="c",result="written"}`:   1,
 		`controller.status_writes{controller="c",result="conflict"}`:  1,

@@ -21,7 +21,8 @@ type retention struct {
 
 // Runs returns the instruments for the runs of the controller. A controller
 // that does not ask for them does not export them. Their counters exist at zero
-// from now on. On a nil Controller it returns nil.
+// from now on, and the number of active runs from the first call of Active. On a
+// nil Controller it returns nil.
 func (c *Controller) Runs() *Runs {
 	if c == nil {
 		return nil
@@ -31,7 +32,6 @@ func (c *Controller) Runs() *Runs {
 		s.runs.Add(background(), 0, c.results[r])
 	}
 	s.missingJobs.Add(background(), 0, c.all)
-	s.runActive.Add(background(), 0, c.all)
 	return &Runs{c}
 }
 

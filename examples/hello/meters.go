@@ -24,45 +24,36 @@ func (f *fakeMeters) Meter(string, ...metric.MeterOption) metric.Meter { return 
 
 type fakeMeter struct {
 	noop.Meter
-	collect metric.Callback
+	counters map[string]*fakeCounter // by name
 }
 
 type fakeCounter struct {
-	noop.Int64ObservableCounter
-	name string
+	noop.Int64Counter
+	results map[string]int64 // by the attribute result
 }
 
-func (*fakeMeter) Int64ObservableCounter(
-	name string, _ ...metric.Int64ObservableCounterOption,
-) (metric.Int64ObservableCounter, error) {
-	return &fakeCounter{name: name}, nil
-}
-
-func (f *fakeMeter) RegisterCallback(
-	collect metric.Callback, _ ...metric.Observable,
-) (metric.Registration, error) {
-	f.collect = collect
-	return noop.Registration{}, nil
-}
-
-// counted reads one counter, by result.
-func (f *fakeMeters) counted(ctx context.Context, name string) (string, error) {
-	seen := &observer{name: name}
-	err := f.meter.collect(ctx, seen)
-	slices.Sort(seen.counts)
-	return strings.Join(seen.counts, " "), err
-}
-
-type observer struct {
-	noop.Observer
-	name   string
-	counts []string
-}
-
-func (o *observer) ObserveInt64(of metric.Int64Observable, n int64, options ...metric.ObserveOption) {
-	if c, ok := of.(*fakeCounter); ok && c.name == o.name && n > 0 {
-		labels := metric.NewObserveConfig(options).Attributes()
-		result, _ := labels.Value("result")
-		o.counts = append(o.counts, fmt.Sprintf("%s=%d", result.AsString(), n))
+func (f *fakeMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	if f.counters == nil {
+		f.counters = map[string]*fakeCounter{}
 	}
+	f.counters[name] = &fakeCounter{results: map[string]int64{}}
+	return f.counters[name], nil
+}
+
+func (c *fakeCounter) Add(_ context.Context, n int64, options ...metric.AddOption) {
+	labels := metric.NewAddConfig(options).Attributes()
+	result, _ := labels.Value("result")
+	c.results[result.AsString()] += n
+}
+
+// counted is what a counter has, by result.
+func (f *fakeMeters) counted(name string) string {
+	var counts []string
+	for result, n := range f.meter.counters[name].results {
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%s=%d", result, n))
+		}
+	}
+	slices.Sort(counts)
+	return strings.Join(counts, " ")
 }

@@ -50,7 +50,8 @@ type controller struct {
 	runs    *metrics.Runs
 }
 
-// newController returns a controller. It starts nothing and sends no request.
+// newController returns a controller. It sends no request. Its queue has to be
+// shut down.
 func newController(config *rest.Config, m *metrics.Metrics) (*controller, error) {
 	client, scheme, err := newClient(config)
 	if err != nil {
@@ -62,13 +63,6 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	}
 	c := &controller{metrics: m.Controller("report")}
 	c.runs = c.metrics.Runs()
-	queues, err := kube.QueueProvider(c.metrics)
-	if err != nil {
-		return nil, err
-	}
-	named := workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "report", MetricsProvider: queues}
-	limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
-	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
 	parameters := runtime.NewParameterCodec(scheme)
 	c.reports = func(namespace string) *gentype.Client[*Report] {
 		newReport := func() *Report { return new(Report) }
@@ -104,7 +98,15 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	}
 	_, err1 := c.cached.AddEventHandler(changes)
 	_, err2 := c.ofJobs.AddEventHandler(changes)
-	return c, errors.Join(err1, err2)
+	queues, err3 := kube.QueueProvider(c.metrics)
+	err = errors.Join(err1, err2, err3)
+	if err != nil {
+		return nil, err
+	}
+	named := workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "report", MetricsProvider: queues}
+	limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
+	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
+	return c, nil
 }
 
 // enqueue puts a Report, or the Report that owns a Job, into the queue.
@@ -133,6 +135,10 @@ func (c *controller) work(ctx context.Context) {
 		return
 	}
 	c.metrics.SetWorkers(workers)
+	_, err := c.cached.AddEventHandler(c.running()) // by the leader: a standby has the same cache
+	if err != nil {
+		return // the informer has ended
+	}
 	var working sync.WaitGroup
 	working.Go(func() {
 		err := c.releaseOrphans(ctx)
@@ -146,6 +152,28 @@ func (c *controller) work(ctx context.Context) {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	working.Wait()
+}
+
+// running counts the Reports in flight by what the cache sees.
+func (c *controller) running() cache.ResourceEventHandlerFuncs {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { c.runs.Active(isRunning(obj)) },
+		UpdateFunc: func(was, is any) { c.runs.Active(isRunning(is) - isRunning(was)) },
+		DeleteFunc: func(obj any) { c.runs.Active(-isRunning(obj)) },
+	}
+}
+
+// isRunning is 1 for a Report in flight, otherwise 0.
+func isRunning(obj any) int {
+	gone, ok := obj.(cache.DeletedFinalStateUnknown)
+	if ok {
+		obj = gone.Obj
+	}
+	report, ok := obj.(*Report)
+	if ok && report.Status.Phase == Running {
+		return 1
+	}
+	return 0
 }
 
 func (c *controller) processQueue(ctx context.Context) {

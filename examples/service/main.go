@@ -103,6 +103,7 @@ func serve(ctx context.Context, config *rest.Config, namespace string, l net.Lis
 	if err != nil {
 		return err
 	}
+	defer c.queue.ShutDown()
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", endpoint)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -126,7 +127,7 @@ func serve(ctx context.Context, config *rest.Config, namespace string, l net.Lis
 	// The Recorder is around the election: it writes the Events of the last
 	// reconciles after they have ended.
 	err = c.events.RunWith(ctx, func(ctx context.Context) error {
-		defer stop() // without the lease the service ends
+		defer stop()                          // without the lease the service ends
 		kube.NewCache(m, "reports", c.cached) // its age shows a cache that gets nothing
 		kube.NewCache(m, "jobs", c.ofJobs)
 		running.Go(func() { c.cached.RunWithContext(ctx) })

@@ -39,7 +39,9 @@ func TestCache_AgeIsTheTimeSinceTheVersionMoved(t *testing.T) {
 		i := &informer{}
 		c := kube.NewCache(m, "pods", i)
 		ready := c.Check(15 * time.Minute)
-		age := func() string { return scrape(t, ep, "controller_cache")[`controller_cache_age_seconds{resource="pods"}`] }
+		age := func() string {
+			return scrape(t, ep, "controller_cache")[`controller_cache_age_seconds{resource="pods"}`]
+		}
 		assert.Equal(t, "0", age())
 		<-time.After(20 * time.Minute)
 		assert.Equal(t, "1200", age())

@@ -28,9 +28,9 @@ import (
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/eventstest"
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/jobgctest"

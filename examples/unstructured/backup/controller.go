@@ -39,7 +39,7 @@ const staleDelay = 200 * time.Millisecond
 // Controller runs Backups as Jobs.
 type Controller struct {
 	backups   dynamic.NamespaceableResourceInterface
-	stored    cache.Store // of the Backups, as of the last watch event
+	stored    cache.Store                          // of the Backups, as of the last watch event
 	informers map[string]cache.SharedIndexInformer // by resource
 	queue     workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	jobs      *jobgc.Guard
@@ -57,13 +57,6 @@ func New(
 ) (*Controller, error) {
 	c := &Controller{backups: dyn.Resource(backups), all: m, metrics: m.Controller("backup")}
 	c.runs = c.metrics.Runs()
-	queues, err := kube.QueueProvider(c.metrics)
-	if err != nil {
-		return nil, err
-	}
-	named := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "backup", MetricsProvider: queues}
-	limiter := workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()
-	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, named)
 	c.status = status.ForResource(c.backups.Namespace)
 	c.status.FieldNames = names
 	c.status.OnCommit = c.metrics.StatusWrites()
@@ -75,6 +68,7 @@ func New(
 	c.informers = map[string]cache.SharedIndexInformer{"backups": ofBackups, "jobs": ofJobs}
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(ofJobs.GetIndexer()))
 	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
+	var err error
 	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, keep)
 	if err != nil {
 		return nil, err
@@ -103,7 +97,17 @@ func New(
 		UpdateFunc: func(_, is any) { c.enqueueOwner(is) },
 		DeleteFunc: c.enqueueOwner,
 	})
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	queues, err := kube.QueueProvider(c.metrics)
+	if err != nil {
+		return nil, err
+	}
+	config := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "backup", MetricsProvider: queues}
+	limiter := workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()
+	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config) // until Start has ended
+	return c, nil
 }
 
 func (c *Controller) enqueue(obj any) {
