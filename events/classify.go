@@ -76,7 +76,7 @@ func isReason(s string) bool {
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as
 // [Classify] does. It is false for nil. Pass it where a func(error) bool is
-// wanted, such as to metrics.Classify.
+// wanted, such as in metrics.Options.
 func IsTerminal(err error) bool {
 	_, terminal := Classify(err)
 	return terminal

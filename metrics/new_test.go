@@ -5,12 +5,6 @@ package metrics_test
 
 import (
 	"errors"
-	"flag"
-	"fmt"
-	"os"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
@@ -96,52 +89,4 @@ func TestNew_WorksWithAnyProvider(t *testing.T) {
 	for _, reader := range []*sdkmetric.ManualReader{first, second, first} {
 		assert.InDelta(t, 1, collect(t, reader)[`controller.queue.adds{controller="agentrun"}`], 0)
 	}
-}
-
-var update = flag.Bool("update", false, "write the table of instruments into doc.go")
-
-// TestPackageComment_HasTheTableOfInstruments: the code makes it.
-//
-//req:shows O2
-func TestPackageComment_HasTheTableOfInstruments(t *testing.T) {
-	m, reader := newSet(t, metrics.Options{})
-	exercise(t, m)
-	var all metricdata.ResourceMetrics
-	require.NoError(t, reader.Collect(t.Context(), &all))
-	var rows []string
-	for _, i := range all.ScopeMetrics[0].Metrics {
-		assert.NotEmpty(t, i.Description, i.Name)
-		kind, attributes := kindOf(i.Data)
-		row := fmt.Sprintf("//\t%-34s %-14s %-12s %s\n", i.Name, kind, i.Unit, strings.Join(attributes, ", "))
-		rows = append(rows, row)
-	}
-	slices.Sort(rows)
-	table := strings.Join(rows, "")
-	doc, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	if *update {
-		old := regexp.MustCompile(`(//\tcontroller\..*\n)+`)
-		doc = old.ReplaceAllLiteral(doc, []byte(table))
-		require.NoError(t, os.WriteFile("doc.go", doc, 0o644))
-	}
-	assert.Contains(t, string(doc), "//\n"+table+"//\n", "run this test with -update")
-}
-
-// kindOf returns the kind of an instrument, and its attributes in the order of
-// the alphabet.
-func kindOf(data metricdata.Aggregation) (kind string, attributes []string) {
-	switch d := data.(type) {
-	case metricdata.Histogram[float64]:
-		return "histogram", keysOf(d.DataPoints[0].Attributes)
-	case metricdata.Gauge[int64]:
-		return "gauge", keysOf(d.DataPoints[0].Attributes)
-	case metricdata.Gauge[float64]:
-		return "gauge", keysOf(d.DataPoints[0].Attributes)
-	case metricdata.Sum[int64]:
-		if d.IsMonotonic {
-			return "counter", keysOf(d.DataPoints[0].Attributes)
-		}
-		return "updowncounter", keysOf(d.DataPoints[0].Attributes)
-	}
-	return "unknown", nil
 }

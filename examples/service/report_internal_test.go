@@ -97,7 +97,7 @@ func assertMeasured(t *testing.T, page string) {
 	}
 	for _, series := range []string{
 		`controller_events_total{controller="report",result="emitted"}`,
-		`controller_client_requests_total{code="2xx"}`,
+		`controller_client_requests_total{code="2xx",group="batch",resource="jobs",verb="create"}`,
 		`controller_queue_adds_total{controller="report"}`,
 	} {
 		assert.NotContains(t, []string{"", "0"}, value(page, series), series)

@@ -12,7 +12,7 @@
 //
 //	logger := slog.New(tracelog.Handler(slog.NewJSONHandler(os.Stderr, nil)))
 //
-//	ctx, span := tracer.Start(ctx, "reconcile") // metrics.Controller.BeginSpan starts a span and binds
+//	ctx, span := tracer.Start(ctx, "reconcile") // metrics.Controller.Begin starts a span and binds
 //	defer span.End()
 //	logger.InfoContext(ctx, "...") // the methods of slog without a context add nothing
 //	// For logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx.

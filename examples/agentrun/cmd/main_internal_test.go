@@ -122,7 +122,7 @@ func TestTheManagerRunsAgentRuns(t *testing.T) {
 
 	wanted := []string{
 		`controller_reconciles_total{controller="agentrun",result="success"} `,
-		`controller_runs_total{controller="agentrun",result="terminal_error"} 1`,
+		`controller_runs_total{controller="agentrun",result="terminal_error"} 2`, // refused never started
 		`controller_status_writes_total{controller="agentrun",result="written"} `,
 		`controller_missing_jobs_total{controller="agentrun"} 1`,
 		`controller_events_total{controller="agentrun",result="emitted"} `,
