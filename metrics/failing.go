@@ -37,8 +37,8 @@ func newKeys() keys {
 	return keys{running: map[any]*attempt{}, failing: map[any]failure{}}
 }
 
-// comparable returns the key, or its text if it cannot be the key of a map.
-func comparable(key any) any {
+// mapKey returns the key, or its text if it cannot be the key of a map.
+func mapKey(key any) any {
 	if reflect.ValueOf(key).Comparable() {
 		return key
 	}

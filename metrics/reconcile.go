@@ -30,31 +30,26 @@ type attempt struct {
 //		ctx, done := r.metrics.Begin(ctx, req)
 //		defer done(&err, &res.RequeueAfter)
 //
-// done counts the reconcile and its duration by result. While the function
-// panics the result is panic, and the panic goes on. Otherwise it is terminal_error,
-// timeout, canceled or error if there is an error, requeue_after if after is
-// positive, and success if not. Either pointer may be nil. A second call of done
-// does nothing.
+// done counts the reconcile and its duration by result: panic while the function
+// panics, and the panic goes on; terminal_error, timeout, canceled or error; and
+// without an error requeue_after if after is positive, and success if not. An
+// error is terminal if the first in its chain with a method Terminal() bool says
+// so, and without the method if Options.IsTerminal does. Either pointer may be
+// nil. A second call does nothing.
 //
-// An error is terminal if the first error in its chain with a method
-// Terminal() bool says so. If none has the method, Options.IsTerminal decides.
+// A key that failed is in controller.failing, as terminal or as error, until it
+// succeeds or asks for a requeue. A canceled reconcile changes nothing. A key
+// that is not reconciled for an hour is dropped, unless its failure was
+// terminal. Up to 10,000 keys of a controller are remembered. Reconcile deleted
+// objects too, so that they succeed.
 //
-// A failed key is in controller.failing until a later reconcile of it succeeds
-// or asks for a requeue. Its label is the last failure: terminal for
-// terminal_error, otherwise error. A canceled reconcile changes nothing. A key
-// whose last reconcile is an hour ago is dropped, unless it was terminal. Up to
-// 10,000 keys of a controller are remembered. Reconcile deleted objects too, so
-// that they succeed.
+// The key is the work queue's, so one reconcile of it runs at a time. If done
+// was not called before the key begins again, the result is forgotten.
 //
-// The key is the one of the work queue, so only one reconcile of it runs. If
-// done was not called when the key begins again, the earlier reconcile counts
-// with the result forgotten.
-//
-// With Options.Tracer Begin starts a span "reconcile NAME" with the attribute
-// controller, and done adds the attribute result and the status Error to it. It
-// adds no text of an error, which may hold a secret. The logger in the returned
-// ctx has the IDs of the span, as [tracelog.Bind] does it, and the exemplar has
-// them too.
+// With Options.Tracer Begin starts a span with the attribute controller. done
+// adds the attribute result, and the status Error to a failure, but no text,
+// which may hold a secret. The logger in the returned ctx and the exemplar have
+// the IDs of the span, as by [tracelog.Bind].
 func (c *Controller) Begin(
 	ctx context.Context, key any,
 ) (_ context.Context, done func(err *error, after *time.Duration)) {
@@ -62,7 +57,7 @@ func (c *Controller) Begin(
 		return ctx, func(*error, *time.Duration) {}
 	}
 	s := c.m.set
-	a := &attempt{key: comparable(key), start: time.Now()}
+	a := &attempt{key: mapKey(key), start: time.Now()}
 	if !c.keys.begin(a) {
 		s.reconciles.Add(ctx, 1, c.results[forgotten])
 	}

@@ -17,9 +17,9 @@ import (
 // response headers (for a watch: until it is established). A request that
 // client-go retries is recorded each time. Status codes become "1xx" to "5xx",
 // except "401", "403" and "429". The answer 429 to an eviction is "4xx", because
-// it is usually a budget that forbids it, not throttling. A request without a response is
-// "canceled" when its context was and "error" otherwise. With a nil m the
-// transport is used unchanged; a nil transport is [http.DefaultTransport].
+// it is usually a budget that forbids it, not throttling. A request without a
+// response is "canceled" when its context was and "error" otherwise. With a nil
+// m the transport is used unchanged; a nil transport is [http.DefaultTransport].
 func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if next == nil {
