@@ -20,8 +20,8 @@ import (
 // total: at most half of the time that it has, so that the rest can be written.
 const callersWait = 2 * time.Second
 
-// observe is the one callback. The functions of callers run in goroutines, all
-// at the same time, so that one that hangs costs one wait and its own series.
+// observe is the callback. The functions of callers run in goroutines, all at
+// the same time. A function that hangs costs one wait and its own series.
 func (s *set) observe(ctx context.Context, o metric.Observer) error {
 	wait := callersWait
 	end, ok := ctx.Deadline()

@@ -76,8 +76,8 @@ func TestRuns_End(t *testing.T) {
 	}, notZero(collect(t, reader)))
 }
 
-// TestController_StatesAreShownWhenTheyAreKnown: zero is a value, and unknown is
-// none.
+// TestController_StatesAreShownWhenTheyAreKnown: zero is a value, and unknown
+// is none.
 func TestController_StatesAreShownWhenTheyAreKnown(t *testing.T) {
 	m, reader := newSet(t, metrics.Options{})
 	c := m.Controller("c")

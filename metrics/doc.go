@@ -33,7 +33,7 @@
 // The package imports only OpenTelemetry's API and logr. metrics/prom is the
 // scrape endpoint, metrics/kube adapts client-go, and metrics/tracelog adds
 // trace IDs to logs. The package has no globals. A collection calls your state
-// functions in separate goroutines, so that one that hangs or panics costs only
+// functions in separate goroutines. A function that hangs or panics costs only
 // its own series. All methods are safe for concurrent use, and do nothing on a
 // nil *Metrics, *Controller, *Runs or *Lease.
 //

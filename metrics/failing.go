@@ -26,7 +26,7 @@ type keys struct {
 	failing map[any]failure
 }
 
-// failure is what is known of a key that fails.
+// failure is the memory of a key that fails.
 type failure struct {
 	first    time.Time // since the last success
 	last     time.Time
@@ -102,7 +102,7 @@ type failures struct {
 	longest time.Duration
 }
 
-// count returns how many keys run, and those that fail by kind of failure. It
+// count returns how many keys run, and how many fail by kind of failure. It
 // drops keys that have not been reconciled for an hour, except terminal ones: a
 // retry is not expected there.
 func (k *keys) count(now time.Time) (running int, failing map[string]failures) {

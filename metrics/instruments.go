@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// instruments are all instruments of the package. What happens is recorded with
-// a synchronous one. What is, such as an age, is observed by the callback.
+// instruments are all instruments of the package. Counters and histograms
+// record each occurrence. The callback observes states, such as an age.
 type instruments struct {
 	reconcileDuration   metric.Float64Histogram
 	queueWait           metric.Float64Histogram
@@ -82,7 +82,7 @@ func (b *builder) instruments() instruments {
 		reconcileActive: b.upDown("controller.reconcile.active", "{reconcile}",
 			"Reconciles running now."),
 		workerLimit: b.upDown("controller.worker.limit", "{worker}",
-			"Most reconciles that can run at once."),
+			"Most reconciles that can run concurrently."),
 		queueDepth: b.upDown("controller.queue.depth", "{item}",
 			"Items ready for a worker."),
 		failing: b.gauge("controller.failing", "{object}",

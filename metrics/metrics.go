@@ -28,7 +28,7 @@ var (
 
 // Options of a set of instruments. The zero value starts no spans.
 type Options struct {
-	// IsTerminal recognizes the errors that no retry can fix, such as those of
+	// IsTerminal recognizes errors that no retry can fix, such as a refusal of
 	// the API server. Pass events.IsTerminal. An error with a method
 	// Terminal() bool needs no function.
 	IsTerminal func(error) bool
@@ -71,8 +71,8 @@ type set struct {
 // also returns the provider's errors.
 //
 // Make one set for a provider. A second set is harmless to counters and
-// histograms, which add up, but of two gauges with equal labels one is exported.
-// For a second cluster use [Metrics.Scope].
+// histograms, which add up, but of two gauges with equal labels one is
+// exported. For a second cluster use [Metrics.Scope].
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if isnil.Is(mp) {
 		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, "+
@@ -103,8 +103,8 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 }
 
 // Scope returns a view of the set whose series all have the label scope. Use
-// one for each cluster if a process has managers for several: their controllers,
-// leases and caches may have equal names.
+// one for each cluster if a process has managers for several: their
+// controllers, leases and caches may have equal names.
 //
 //	east := m.Scope("east")
 //	config.Wrap(kube.Transport(east))
@@ -136,10 +136,9 @@ func (s *set) newScope(name string) *Metrics {
 	return m
 }
 
-// Close unregisters the callback of the set with all its scopes. What is read
-// when it is collected, such as gauges, disappears from the next scrape. What is
-// recorded, such as counters and histograms, stays until the provider shuts
-// down. A second Close does nothing.
+// Close unregisters the callback of the set with all its scopes. Gauges and
+// other states disappear from the next scrape. Counters and histograms stay
+// until the provider shuts down. A second Close does nothing.
 func (m *Metrics) Close() error {
 	if m == nil {
 		return nil

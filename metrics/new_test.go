@@ -70,8 +70,8 @@ func TestNew_Refuses(t *testing.T) {
 	}
 }
 
-// TestNew_WorksWithAnyProvider: one that does nothing, one without a reader, and
-// one with two.
+// TestNew_WorksWithAnyProvider: one that does nothing, one without a reader,
+// and one with two.
 func TestNew_WorksWithAnyProvider(t *testing.T) {
 	first := sdkmetric.NewManualReader()
 	second := sdkmetric.NewManualReader()

@@ -29,9 +29,9 @@ type queueSource struct {
 
 // ObserveQueue calls state at each collection and exports the controller's
 // queue. The QueueProvider of package metrics/kube calls it. The counters of
-// the queue exist at zero from now on. A controller has one queue: a second call
-// returns an error that wraps [ErrInUse]. A nil state, or a nil Controller,
-// observes nothing.
+// the queue exist at zero from now on. A controller has one queue: a second
+// call returns an error that wraps [ErrInUse]. A nil state, or a nil
+// Controller, observes nothing.
 //
 // state must be safe for concurrent use and must not create instruments. When
 // it panics, or does not return within two seconds, or half of the collection's

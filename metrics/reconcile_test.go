@@ -91,8 +91,8 @@ func TestBegin_CountsByResult(t *testing.T) {
 	}
 }
 
-// TestBegin_CountsAPanicAndLetsItGoOn: independent of the frame that calls done.
-// A panic that the reconcile recovers is its own affair.
+// TestBegin_CountsAPanicAndLetsItGoOn: independent of the frame that calls
+// done. A panic that the reconcile recovers is its own affair.
 func TestBegin_CountsAPanicAndLetsItGoOn(t *testing.T) {
 	type done = func(*error, *time.Duration)
 	calls := map[string]func(done done, leave func()) error{

@@ -21,8 +21,8 @@ type retention struct {
 
 // Runs returns the instruments for the runs of the controller. A controller
 // that does not ask for them does not export them. Their counters exist at zero
-// from now on, and the number of active runs from the first call of Active. On a
-// nil Controller it returns nil.
+// from now on, and the number of active runs from the first call of Active. On
+// a nil Controller it returns nil.
 func (c *Controller) Runs() *Runs {
 	if c == nil {
 		return nil

@@ -64,8 +64,8 @@ func TestErrInUse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLease_IsFreeAfterClose: the next election of the process takes it, and the
-// series stays.
+// TestLease_IsFreeAfterClose: the next election of the process takes it, and
+// the series stays.
 func TestLease_IsFreeAfterClose(t *testing.T) {
 	m, reader := newSet(t, metrics.Options{})
 	leading := func() float64 {

@@ -25,10 +25,10 @@ type Informer interface {
 // Cache knows when an informer last got anything from the API server. A watch
 // may hang open for hours behind a proxy that stops delivering, and a list may
 // be forbidden: the queue is empty then, and nothing fails. The version of an
-// informer moves with each event and with each bookmark. Most API servers send a
-// bookmark each minute. For a resource that nothing changes it has a new version
-// when etcd last notified the API server: after seconds or, by etcd's default,
-// 10 minutes. An aggregated API server may send none.
+// informer moves with each event and with each bookmark. Most API servers send
+// a bookmark each minute. For a resource that nothing changes it has a new
+// version when etcd last notified the API server: after seconds or, by etcd's
+// default, 10 minutes. An aggregated API server may send none.
 //
 // Make it with [NewCache]. Its methods are safe for concurrent use, and a nil
 // *Cache does nothing.
@@ -46,8 +46,8 @@ type Cache struct {
 // until Close. Call it where the informer starts: until the informer has listed
 // its objects, the age counts from this call. So a cache that is never filled
 // grows old. Each collection and each Check looks at the version. The resource
-// is the value of the label, such as "pods". A nil m, or a nil informer, exports
-// nothing. NewCache starts nothing.
+// is the value of the label, such as "pods". A nil m, or a nil informer,
+// exports nothing. NewCache starts nothing.
 func NewCache(m *metrics.Metrics, resource string, informer Informer) *Cache {
 	c := &Cache{resource: resource, informer: informer, moved: time.Now(), stop: func() {}}
 	if !isnil.Is(informer) {

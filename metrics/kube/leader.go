@@ -20,9 +20,9 @@ import (
 //		cb.OnStartedLeading, cb.OnStoppedLeading)
 //
 // Until stopped is called, a second election of the same lease returns an error
-// that wraps [metrics.ErrInUse]. client-go calls OnStartedLeading in a goroutine
-// that may run after OnStoppedLeading; the lease is not shown as held then. A
-// nil callback stays nil, so that client-go refuses it.
+// that wraps [metrics.ErrInUse]. client-go calls OnStartedLeading in a
+// goroutine that may run after OnStoppedLeading; the lease is not shown as held
+// then. A nil callback stays nil, so that client-go refuses it.
 func Callbacks(
 	m *metrics.Metrics,
 	name string,

@@ -35,8 +35,8 @@ import (
 //		})
 //	}
 //
-// The numbers have client-go's meaning: AddAfter is a retry, and the ages lag by
-// up to half a second.
+// The numbers have client-go's meaning: AddAfter is a retry, and the ages lag
+// by up to half a second.
 //
 // A controller has one provider, and a provider has one queue at a time. A
 // second provider for the controller returns an error that wraps

@@ -16,10 +16,11 @@ import (
 // verb, group, resource, class of status code, and the duration until the
 // response headers (for a watch: until it is established). A request that
 // client-go retries is recorded each time. Status codes become "1xx" to "5xx",
-// except "401", "403" and "429". The answer 429 to an eviction is "4xx", because
-// it is usually a budget that forbids it, not throttling. A request without a
-// response is "canceled" when its context was and "error" otherwise. With a nil
-// m the transport is used unchanged; a nil transport is [http.DefaultTransport].
+// except "401", "403" and "429". The answer 429 to an eviction is "4xx",
+// because it is usually a budget that forbids it, not throttling. A request
+// without a response is "canceled" when its context was and "error" otherwise.
+// With a nil m the transport is used unchanged; a nil transport is
+// [http.DefaultTransport].
 func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if next == nil {
@@ -60,9 +61,9 @@ const (
 	eviction  = "pods/eviction"
 )
 
-// code is the class of an answer. 401, 403 and 429 are classes of their own: the
-// controller's token, its rights and the API server's throttling. The context is
-// checked too, because net/http returns its cause, which may be any error.
+// code is the class of an answer. 401, 403 and 429 are separate classes: the
+// controller's token, its rights and the API server's throttling. The context
+// is checked too, because net/http returns its cause, which may be any error.
 func code(ctx context.Context, resp *http.Response, err error) string {
 	if err != nil || resp == nil {
 		if errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled) {

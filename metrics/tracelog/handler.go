@@ -113,7 +113,7 @@ func idsOf(span trace.SpanContext) []slog.Attr {
 // names reports whether the record itself names its trace.
 func names(r slog.Record) (found bool) {
 	r.Attrs(func(a slog.Attr) bool {
-		found = hasID(a)
+		found = isID(a)
 		return !found
 	})
 	return found
@@ -138,34 +138,16 @@ func attrsOf(r slog.Record) []slog.Attr {
 	return attrs
 }
 
-// part separates the IDs from the rest. A group without a name belongs to the
-// level around it, as in slog.
+// part separates the IDs from the rest.
 func part(attrs []slog.Attr) (ids, rest []slog.Attr) {
-	if !slices.ContainsFunc(attrs, hasID) {
-		return nil, attrs
-	}
 	for _, a := range attrs {
-		switch {
-		case isID(a):
+		if isID(a) {
 			ids = append(ids, a)
-		case hasID(a):
-			inner, others := part(a.Value.Resolve().Group())
-			ids = append(ids, inner...)
-			rest = append(rest, others...)
-		default:
+		} else {
 			rest = append(rest, a)
 		}
 	}
 	return ids, rest
-}
-
-// hasID reports whether a is an ID, or a group without a name that has one.
-func hasID(a slog.Attr) bool {
-	if a.Key != "" {
-		return isID(a)
-	}
-	v := a.Value.Resolve()
-	return v.Kind() == slog.KindGroup && slices.ContainsFunc(v.Group(), hasID)
 }
 
 func isID(a slog.Attr) bool { return a.Key == traceID || a.Key == spanID || a.Key == traceFlags }

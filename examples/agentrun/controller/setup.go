@@ -198,7 +198,8 @@ func (r *Reconciler) followRuns(
 	return errors.Join(err, mgr.Add(expired), mgr.Add(manager.RunnableFunc(countRunning)))
 }
 
-// options are the controller's workers, and controller-runtime's queue, measured.
+// options are the controller's workers, and controller-runtime's queue,
+// measured.
 func (r *Reconciler) options() (controller.Options, error) {
 	queues, err := kube.QueueProvider(r.measured) // +metrics/kube
 	return controller.Options{
