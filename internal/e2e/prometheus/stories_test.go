@@ -1,0 +1,238 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prometheus_test evaluates the rules and the dashboard of
+// metrics/mixin with the code of Prometheus.
+//
+// Only this suite proves when each alert fires, and when it stays silent.
+package prometheus_test
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/template"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/metrics/mixin"
+)
+
+// start is the first minute of a story.
+var start = time.Unix(1_800_000_000, 0)
+
+// worlds is the file of the stories.
+type worlds struct {
+	Base    map[string]string `json:"base"`
+	Standby map[string]string `json:"standby"`
+	Stories []story           `json:"stories"`
+}
+
+type story struct {
+	Name    string            `json:"name"`
+	Minutes int               `json:"minutes"`
+	Leads   []string          `json:"leads"` // the labels of processes with the series of base
+	Standby []string          `json:"standby"`
+	Without []string          `json:"without"`
+	Series  map[string]string `json:"series"`
+	Fires   []string          `json:"fires"`
+}
+
+// rules returns the alerts for the job agentrun in the namespace agents. The
+// parser of Prometheus accepts the file.
+func rules(t *testing.T) []rulefmt.Rule {
+	t.Helper()
+	body, err := mixin.Alerts("agentrun", "agents", "v0.1.0")
+	require.NoError(t, err)
+	groups, errs := rulefmt.Parse(body, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	require.Empty(t, errs)
+	require.Len(t, groups.Groups, 1)
+	return groups.Groups[0].Rules
+}
+
+// TestStories plays each story. The alerts fire from the minute that it says,
+// with its labels, and no others fire. Each alert fires in a story.
+//
+//req:shows O3
+func TestStories(t *testing.T) {
+	body, err := os.ReadFile(filepath.Join("testdata", "stories.yaml"))
+	require.NoError(t, err)
+	var file worlds
+	require.NoError(t, yaml.UnmarshalStrict(body, &file))
+	all := rules(t)
+	told := map[string]bool{}
+	for _, s := range file.Stories {
+		for _, fires := range s.Fires {
+			name, _, _ := strings.Cut(fires, "{")
+			told[name] = true
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			assert.ElementsMatch(t, s.Fires, play(t, file.world(t, s), s.Minutes, all))
+		})
+	}
+	for _, rule := range all {
+		assert.True(t, told[rule.Alert], "%s fires in no story", rule.Alert)
+	}
+}
+
+// world returns a Prometheus with the series of the story.
+func (w worlds) world(t *testing.T, s story) *server {
+	t.Helper()
+	if s.Leads == nil {
+		s.Leads = []string{`instance="a"`}
+	}
+	series := map[string]string{}
+	add := func(of map[string]string, processes []string) {
+		for _, process := range processes {
+			for metric, values := range of {
+				name, _, _ := strings.Cut(metric, "{")
+				if slices.Contains(s.Without, name) {
+					continue
+				}
+				series[described(t, metric, process)] = values
+			}
+		}
+	}
+	add(w.Base, s.Leads)
+	add(w.Standby, s.Standby)
+	for metric, values := range s.Series {
+		series[described(t, metric, "")] = values
+	}
+	prometheus := newServer(textparse.ParserOptions{})
+	for metric, values := range series {
+		prometheus.load(t, metric, strings.ReplaceAll(values, "xN", fmt.Sprintf("x%d", s.Minutes)))
+	}
+	return prometheus
+}
+
+// described returns the series with the labels of the target and, if given, of
+// the process.
+func described(t *testing.T, metric, process string) string {
+	t.Helper()
+	of, _, err := parser.NewParser(parser.Options{}).ParseSeriesDesc(metric)
+	require.NoError(t, err, metric)
+	all := labels.NewBuilder(labels.FromStrings("job", "agentrun", "namespace", "agents"))
+	of.Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+	if process != "" {
+		own, _, err := parser.NewParser(parser.Options{}).ParseSeriesDesc("up{" + process + "}")
+		require.NoError(t, err, process)
+		own.DropMetricName().Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+	}
+	return all.Labels().String()
+}
+
+// load stores a series with a value a minute.
+func (s *server) load(t *testing.T, metric, values string) {
+	t.Helper()
+	of, sequence, err := parser.NewParser(parser.Options{}).ParseSeriesDesc(metric + " " + values)
+	require.NoError(t, err, "%s %s", metric, values)
+	series := &promql.Series{Metric: of}
+	for n, value := range sequence {
+		at := start.Add(time.Duration(n) * time.Minute).UnixMilli()
+		switch {
+		case value.Omitted:
+		case value.Histogram != nil:
+			series.Histograms = append(series.Histograms, promql.HPoint{T: at, H: value.Histogram})
+		default:
+			series.Floats = append(series.Floats, promql.FPoint{T: at, F: value.Value})
+		}
+	}
+	s.series[of.String()] = series
+}
+
+// play evaluates the rules each minute, as Prometheus does. It returns the
+// alerts that fired: the labels that are not the target's, the first minute,
+// and the last one unless the alert fires to the end.
+func play(t *testing.T, s *server, minutes int, all []rulefmt.Rule) []string {
+	t.Helper()
+	var fired []string
+	for _, rule := range all {
+		since := map[string]int{} // when the expression got a value
+		begun := map[string]int{} // when the alert fired
+		for minute := range minutes + 2 {
+			values := map[string]float64{}
+			if minute <= minutes {
+				var err error
+				values, err = s.query(t.Context(), rule.Expr, start.Add(time.Duration(minute)*time.Minute))
+				require.NoError(t, err, rule.Alert)
+			}
+			for of := range maps.Clone(since) {
+				if _, still := values[of]; still {
+					continue
+				}
+				delete(since, of)
+				if from, firing := begun[of]; firing {
+					fired = append(fired, period(t, rule, of, from, minute-1, minutes))
+				}
+				delete(begun, of)
+			}
+			for of, value := range values {
+				if _, pending := since[of]; !pending {
+					since[of] = minute
+				}
+				_, firing := begun[of]
+				waited := time.Duration(minute-since[of]) * time.Minute
+				if !firing && waited >= time.Duration(rule.For) {
+					begun[of] = minute
+					describe(t, rule, of, value)
+				}
+			}
+		}
+	}
+	return fired
+}
+
+// period is an alert as a story writes it.
+func period(t *testing.T, rule rulefmt.Rule, of string, from, to, minutes int) string {
+	t.Helper()
+	shown := labels.NewBuilder(parsed(t, of)).Del("job", "namespace")
+	for name, value := range rule.Labels {
+		if name != "job" && name != "namespace" {
+			shown.Set(name, value)
+		}
+	}
+	text := fmt.Sprintf("%s%s %d", rule.Alert, strings.ReplaceAll(shown.Labels().String(), ", ", ","), from)
+	if to < minutes {
+		text += fmt.Sprintf("-%d", to)
+	}
+	return text
+}
+
+func parsed(t *testing.T, of string) labels.Labels {
+	t.Helper()
+	parsed, err := parser.NewParser(parser.Options{}).ParseMetric(of)
+	require.NoError(t, err)
+	return parsed
+}
+
+// describe expands the texts of an alert. A label that the expression drops
+// would leave a gap.
+func describe(t *testing.T, rule rulefmt.Rule, of string, value float64) {
+	t.Helper()
+	own := parsed(t, of).Map()
+	maps.Copy(own, rule.Labels)
+	for _, text := range rule.Annotations {
+		const variables = "{{$labels := .Labels}}{{$value := .Value}}"
+		data := template.AlertTemplateData(own, nil, "", promql.Sample{F: value})
+		expander := template.NewTemplateExpander(t.Context(), variables+text, rule.Alert, data, model.Now(), nil, nil, []string{"missingkey=error"})
+		expanded, err := expander.Expand()
+		require.NoError(t, err, rule.Alert)
+		assert.NotContains(t, expanded, "  ", rule.Alert)
+	}
+}
