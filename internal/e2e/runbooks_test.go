@@ -30,7 +30,7 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	installOperatorCRDs(ctx, t)
 	stage := plane.NewStage(t)
 	env := map[string]string{
-		"NS": stage.Namespace, "DEPLOY": "agentrun", "SA": "agentrun", "RUN_NS": stage.Namespace, "RUN": "my-run", "LEASE": "agentrun", "POD": "agentrun-0",
+		"NS": stage.Namespace, "DEPLOY": "agentrun", "SA": "agentrun", "RUN_NS": stage.Namespace, "RUN": "my-run", "KIND": "agentrun", "CRD": "agentruns.agents.controllerkit.dev", "CONTAINER": "agentrun", "LEASE": "agentrun", "POD": "agentrun-0",
 	}
 	apply := func(file string) {
 		text, err := os.ReadFile(filepath.Join("testdata", file))

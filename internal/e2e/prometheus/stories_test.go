@@ -70,10 +70,7 @@ func rules(t *testing.T) []rulefmt.Rule {
 //
 //req:shows O3
 func TestStories(t *testing.T) {
-	body, err := os.ReadFile(filepath.Join("testdata", "stories.yaml"))
-	require.NoError(t, err)
-	var file worlds
-	require.NoError(t, yaml.UnmarshalStrict(body, &file))
+	file := read(t)
 	all := rules(t)
 	told := map[string]bool{}
 	for _, s := range file.Stories {
@@ -89,6 +86,15 @@ func TestStories(t *testing.T) {
 	for _, rule := range all {
 		assert.True(t, told[rule.Alert], "%s fires in no story", rule.Alert)
 	}
+}
+
+func read(t *testing.T) worlds {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("testdata", "stories.yaml"))
+	require.NoError(t, err)
+	var file worlds
+	require.NoError(t, yaml.UnmarshalStrict(body, &file))
+	return file
 }
 
 // world returns a Prometheus with the series of the story.
