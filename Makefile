@@ -172,6 +172,8 @@ api: ## Rewrite the golden file of the exported API after a reviewed change
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
 	cd examples/agentrun && go generate ./...
+	cp metrics/mixin/alerts.yaml examples/chart/rules/alerts.yaml
+	cp metrics/mixin/dashboard.json examples/chart/dashboards/controllers.json
 	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestRendered|TestValues)$$' . -update
 	cd examples/controller-runtime && go generate ./...
 

@@ -29,12 +29,9 @@
 //     [github.com/proompteng/controllerkit/metrics/prom] serves them to
 //     Prometheus. [github.com/proompteng/controllerkit/metrics/kube] measures
 //     client-go's queues, requests and elections.
-//     [github.com/proompteng/controllerkit/metrics/manifest] renders the
-//     dashboard and the alerts.
-//     [github.com/proompteng/controllerkit/metrics/tracelog] puts trace IDs
-//     into logs.
-//     [github.com/proompteng/controllerkit/metrics/catalog] lists the
-//     instruments.
+//     [github.com/proompteng/controllerkit/metrics/mixin] has the alerts and
+//     the dashboard. [github.com/proompteng/controllerkit/metrics/tracelog]
+//     puts trace IDs into logs.
 //   - [github.com/proompteng/controllerkit/rollout] renders a Deployment, or in
 //     its place a canary of Argo Rollouts that it has checked, and reads,
 //     promotes and aborts a live one.

@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,13 +16,13 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
-	"github.com/proompteng/controllerkit/metrics/manifest"
+	"github.com/proompteng/controllerkit/metrics/mixin"
 )
 
-// TestPrometheusOperatorTakesTheManifests shows the manifests of
-// metrics/manifest to an API server with the CRDs of Prometheus Operator, which
-// knows every field. Suite chart shows that the same schemas refuse an invalid
-// duration.
+// TestPrometheusOperatorTakesTheManifests shows the monitors of
+// examples/operate, and the alerts as a PrometheusRule, to an API server with
+// the CRDs of Prometheus Operator, which knows every field. Suite chart shows
+// that the same schemas refuse an invalid duration.
 //
 //req:shows O3
 func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
@@ -30,38 +31,24 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 	defer cancel()
 	installOperatorCRDs(ctx, t)
 	stage := plane.NewStage(t)
-	apply := func(body []byte) error {
-		_, err := plane.Admin.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
+	apply := func(body string) error {
+		_, err := plane.Admin.Run(ctx, []byte(body), "--namespace="+stage.Namespace, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
 		return err
 	}
-	for name, target := range map[string]manifest.Target{
-		"plain": {},
-		"full": {
-			Namespace: stage.Namespace, Labels: map[string]string{"release": "prometheus"}, Job: "agents/runs", SampleLimit: 20_000,
-			Selector: map[string]string{"app.kubernetes.io/name": "agentrun", "app.kubernetes.io/component": "metrics"},
-			Interval: 90 * time.Second, Timeout: 1500 * time.Millisecond, Path: "/custom/metrics", Folder: "Controllers: agents #1",
-			RunbookURL: "https://runbooks.example.com/?page={alert}",
-			Edit: func(r *manifest.Rule) {
-				r.Labels = map[string]string{"team": "agents"}
-				r.For = 90 * time.Minute
-			},
-			Access: manifest.Access{
-				TLS: true, ServerName: "agentrun.agents.svc", CA: manifest.SecretKey{Name: "tls", Key: "ca.crt"}, Token: manifest.SecretKey{Name: "scrape", Key: "token"},
-			},
-		},
-		"kubebuilder": {Access: manifest.Access{
-			TLS: true, InsecureSkipVerify: true, TokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
-		}},
-	} {
-		target.Name = name
-		pack, err := manifest.New(target)
+	monitors, err := filepath.Glob(filepath.Join("..", "..", "examples", "operate", "*monitor*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, monitors, 3)
+	for _, name := range monitors {
+		body, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, body := range [][]byte{pack.ServiceMonitor(), pack.PrometheusRule(), pack.DashboardConfigMap()} {
-			require.NoError(t, apply(body), name)
-		}
-		misspelt := strings.Replace(string(pack.ServiceMonitor()), "honorLabels", "honourLabels", 1)
-		assert.ErrorContains(t, apply([]byte(misspelt)), "honourLabels", "the validation is strict")
+		require.NoError(t, apply(string(body)), name)
+		misspelt := strings.Replace(string(body), "scrapeTimeout", "scrapeTimeOut", 1)
+		assert.ErrorContains(t, apply(misspelt), "scrapeTimeOut", "the validation is strict")
 	}
+	alerts, err := mixin.Alerts("agents/runs", stage.Namespace, "v0.1.0")
+	require.NoError(t, err)
+	spec := strings.ReplaceAll("\n"+strings.TrimSpace(string(alerts)), "\n", "\n  ")
+	require.NoError(t, apply("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: agentrun\nspec:"+spec+"\n"))
 }
 
 // installOperatorCRDs installs the CRDs from the operator's module, which
@@ -71,13 +58,13 @@ func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	module, err := build.ModuleDir(ctx, filepath.Join("..", "tools"), "github.com/prometheus-operator/prometheus-operator")
 	require.NoError(t, err)
 	args := []string{"apply", "--server-side"}
-	for _, kind := range []string{"servicemonitors", "prometheusrules"} {
+	for _, kind := range []string{"podmonitors", "servicemonitors", "prometheusrules"} {
 		args = append(args, "-f", filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml"))
 	}
 	_, err = plane.Admin.Run(ctx, nil, args...)
 	require.NoError(t, err)
-	suite.Eventually(t, "both are served", func(ctx context.Context) bool {
-		_, err := plane.Admin.Run(ctx, nil, "get", "servicemonitors,prometheusrules")
+	suite.Eventually(t, "all are served", func(ctx context.Context) bool {
+		_, err := plane.Admin.Run(ctx, nil, "get", "podmonitors,servicemonitors,prometheusrules")
 		return err == nil
 	})
 }

@@ -5,7 +5,6 @@ package repotest_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,24 +44,6 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 	for _, v := range regexp.MustCompile(`v[01]\.\d+`).FindAllString(want, -1) {
 		assert.Contains(t, string(files["README.md"]), v, "README.md: add the version to the section Versions")
 	}
-}
-
-// newestRelease returns the highest version that has release notes.
-func newestRelease(t *testing.T) string {
-	t.Helper()
-	notes, err := filepath.Glob(filepath.Join(root, "internal", "docs", "releases", "v*.md"))
-	require.NoError(t, err)
-	var newest [3]int
-	for _, name := range notes {
-		var v [3]int
-		_, err := fmt.Sscanf(filepath.Base(name), "v%d.%d.%d.md", &v[0], &v[1], &v[2])
-		require.NoError(t, err, "%s: name release notes as in v0.1.0.md", name)
-		if slices.Compare(v[:], newest[:]) > 0 {
-			newest = v
-		}
-	}
-	require.NotEmpty(t, notes, "internal/docs/releases has no release notes")
-	return fmt.Sprintf("v%d.%d.%d", newest[0], newest[1], newest[2])
 }
 
 // TestFigures_AreThoseOfTheCitedPage: each number of a paragraph that cites

@@ -24,7 +24,7 @@ type adopter struct {
 func everyPackage() (paths []string) {
 	for _, name := range []string{
 		"events", "events/eventstest", "events/redact", "jobgc", "jobgc/expire", "jobgc/jobgctest",
-		"metrics", "metrics/catalog", "metrics/kube", "metrics/manifest", "metrics/prom", "metrics/tracelog",
+		"metrics", "metrics/kube", "metrics/mixin", "metrics/prom", "metrics/tracelog",
 		"rollout", "rollout/plan",
 		"status", "status/applyconfiguration", "status/rules", "status/statustest",
 	} {

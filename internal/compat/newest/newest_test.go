@@ -19,7 +19,7 @@ import (
 	_ "github.com/proompteng/controllerkit/jobgc/settings"
 	_ "github.com/proompteng/controllerkit/metrics"
 	_ "github.com/proompteng/controllerkit/metrics/kube"
-	_ "github.com/proompteng/controllerkit/metrics/manifest"
+	_ "github.com/proompteng/controllerkit/metrics/mixin"
 	_ "github.com/proompteng/controllerkit/metrics/prom"
 	_ "github.com/proompteng/controllerkit/metrics/tracelog"
 	_ "github.com/proompteng/controllerkit/rollout"

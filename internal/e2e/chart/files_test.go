@@ -8,33 +8,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// target is the target of the chart's alerts: the templates replace its job and
-// namespace by the release's.
-func target() manifest.Target {
-	return manifest.Target{Name: "agentrun", Job: "release-job", Namespace: "release-namespace"}
-}
-
-// TestGeneratedFilesAreCurrent: the dashboard, the alerts and the CRD of the
-// chart are what their sources give.
+// TestGeneratedFilesAreCurrent: the CRD of the chart is the example's.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
-	pack, err := manifest.New(target())
-	require.NoError(t, err)
-	for path, want := range map[string][]byte{
-		"dashboards/agentrun.json":                     pack.Dashboard(),
-		"rules/alerts.yaml":                            pack.Rules(),
-		"crds/agents.controllerkit.dev_agentruns.yaml": crd.YAML(),
-	} {
-		golden(t, filepath.Join(chartDir, path), string(want))
-	}
+	golden(t, filepath.Join(chartDir, "crds/agents.controllerkit.dev_agentruns.yaml"), string(crd.YAML()))
 }
 
 // TestTheRoleIsTheExamples: the chart grants what the example's own role does,

@@ -6,7 +6,6 @@ package chart_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,44 +14,23 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/proompteng/controllerkit/metrics/manifest"
+	"github.com/proompteng/controllerkit/metrics/mixin"
 )
 
-// TestPack_IsTheLibrarys: package manifest makes the dashboard and the alerts
-// of a release, with the same settings, for the release's namespace and job.
+// TestPack_IsTheLibrarys: a release has the dashboard and the alerts of
+// metrics/mixin, for its job, its namespace and its version.
 //
 //req:shows O3
 func TestPack_IsTheLibrarys(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		values string
-		change func(*manifest.Target)
-	}{
-		"Defaults": {"The names of the release.", "", func(*manifest.Target) {}},
-		"Interval": {
-			"The panels have values at each interval.", "serviceMonitor: {interval: 90s}",
-			func(of *manifest.Target) { of.Interval = 90 * time.Second },
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			values := "{fullnameOverride: agents, metrics: {" + tc.values + "}}"
-			// The files have placeholders for the names of a release.
-			const namespace = "my-release-namespace"
-			all := render(t, values, "--set=metrics.prometheusRule.enabled=true", "--namespace="+namespace)
-			of := target()
-			of.Job = "agents"
-			of.Namespace = namespace
-			tc.change(&of)
-			pack, err := manifest.New(of)
-			require.NoError(t, err)
-			var rules map[string]any
-			require.NoError(t, yaml.Unmarshal(pack.Rules(), &rules))
-			assert.Equal(t, rules, all.one(t, "PrometheusRule/"+namespace+"/agents").Object["spec"], tc.reason)
-			config := into[corev1.ConfigMap](t, all.one(t, "ConfigMap/"+namespace+"/agents-dashboard-agentrun"))
-			assert.Equal(t, "1", config.Labels["grafana_dashboard"], "Grafana's sidecar looks for it")
-			assert.Equal(t, map[string]string{pack.UID() + ".json": strings.TrimSpace(string(pack.Dashboard()))}, config.Data, tc.reason)
-		})
-	}
+	const namespace = "my-release-namespace"
+	all := render(t, "{fullnameOverride: agents, metrics: {serviceMonitor: {interval: 90s}}}", "--set=metrics.prometheusRule.enabled=true", "--namespace="+namespace)
+	alerts, err := mixin.Alerts("agents", namespace, "v0.1.0")
+	require.NoError(t, err)
+	var rules map[string]any
+	require.NoError(t, yaml.Unmarshal(alerts, &rules))
+	assert.Equal(t, rules, all.one(t, "PrometheusRule/"+namespace+"/agents").Object["spec"])
+	config := into[corev1.ConfigMap](t, all.one(t, "ConfigMap/"+namespace+"/agents-dashboard-controllers"))
+	assert.Equal(t, "1", config.Labels["grafana_dashboard"], "Grafana's sidecar looks for it")
+	dashboard := strings.ReplaceAll(strings.TrimSpace(string(mixin.Dashboard())), `"interval": "30s"`, `"interval": "90s"`)
+	assert.Equal(t, map[string]string{"controllerkit.json": dashboard}, config.Data, "the panels have values at each interval")
 }
