@@ -5,6 +5,7 @@ package mixin_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/proompteng/controllerkit/metrics/mixin"
@@ -29,4 +30,11 @@ func ExampleAlerts_mistake() {
 	_, err := mixin.Alerts("agentrun", "Agents", "v0.1.0")
 	fmt.Println(err)
 	// Output: metrics/mixin: Alerts: namespace "Agents" is not accepted; want a DNS label of at most 63 characters
+}
+
+func ExampleDashboard() {
+	var dashboard struct{ UID, Title string }
+	err := json.Unmarshal(mixin.Dashboard(), &dashboard)
+	fmt.Println(dashboard.UID, dashboard.Title, err)
+	// Output: controllerkit Controllers <nil>
 }

@@ -35,16 +35,14 @@
 //	caches                        kube.NewCache
 //	process                       package prom
 //
-// Quantiles have two forms in one expression: for fixed buckets, and for native
-// histograms, also those that Prometheus makes of fixed buckets. The
-// expressions use only functions that VictoriaMetrics has too.
+// Quantiles have two forms in one expression: for fixed buckets and for native
+// histograms. Prometheus can convert fixed buckets to native histograms, with
+// the same result. VictoriaMetrics has each function of the expressions.
 //
 // An age begins again with each process. ControllerObjectFailing therefore
 // counts minutes over all processes. A process that ends and starts again and
 // again is not absent and not present: ControllerTargetAbsent and
-// ControllerNoLeader look at ten minutes.
-//
-// No alert reads the clock of a node.
+// ControllerNoLeader look at ten minutes. No alert reads the clock of a node.
 //
 // # When not to use it
 //
@@ -77,8 +75,8 @@ var (
 // links to the runbooks point to version, a tag of controllerkit such as
 // v0.1.0.
 //
-// The error names each argument that the rules cannot hold, and what is
-// accepted.
+// The error names each argument that the rules cannot hold, and the accepted
+// values.
 func Alerts(job, namespace, version string) ([]byte, error) {
 	err := errors.Join(
 		check("job", job, jobs, "letters, digits and _ . / : -; the first is a letter or a digit"),

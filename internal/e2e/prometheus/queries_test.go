@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -88,60 +89,45 @@ func queries(t *testing.T) []query {
 }
 
 // TestEveryQueryAnswers: each expression of the dashboard and the runbooks has
-// finite values, from fixed buckets and from native histograms alone, and no
-// expression has a warning. A Prometheus that converts the fixed buckets that
-// it scrapes to native histograms has the same values. Each query names series
-// that exist, by labels that they have.
+// finite values, and no expression has a warning. A Prometheus that converts
+// the fixed buckets that it scrapes to native histograms has the same values.
+// Each query names series that exist, by labels that they have.
 //
 //req:shows O3
 func TestEveryQueryAnswers(t *testing.T) {
-	all := queries(t)
-	for name, tc := range map[string]struct {
-		options prom.Options
-		accept  string
-	}{
-		"fixed buckets":     {prom.Options{Exemplars: true}, "application/openmetrics-text;version=1.0.0"},
-		"native histograms": {prom.Options{NativeHistograms: true}, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			plain := newServer(textparse.ParserOptions{})
-			converts := newServer(textparse.ParserOptions{ConvertClassicHistogramsToNHCB: true})
-			endpoint, use := everyInstrument(t, tc.options)
-			for n := range 40 {
-				use(n)
-				now = now.Add(30 * time.Second)
-				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
-				request.Header.Set("Accept", tc.accept)
-				page := httptest.NewRecorder()
-				endpoint.ServeHTTP(page, request)
-				plain.read(t, page, now)
-				converts.read(t, page, now)
-			}
-			buckets, err := converts.query(t.Context(), `{__name__=~"controller_.+_(bucket|sum|count)"}`, now)
-			require.NoError(t, err)
-			assert.Empty(t, buckets, "all are converted")
-			known := plain.labels()
-			if name == "fixed buckets" {
-				for metric, labels := range converts.labels() { // the names of native histograms
-					known[metric] = labels
-				}
-				for metric, labels := range plain.labels() {
-					known[metric] = labels
-				}
-			}
-			for _, q := range all {
-				values := answers(t, plain, q, now)
-				same := answers(t, converts, q, now)
-				if strings.Contains(q.expr, "histogram_") {
-					assert.InDeltaMapValues(t, values, same, 1e-9, "%s: %s", q.source, q.expr)
-				}
-				if name == "fixed buckets" {
-					assertNames(t, q, known)
-				}
-			}
-		})
+	now := time.Now()
+	plain := newServer(textparse.ParserOptions{})
+	converts := newServer(textparse.ParserOptions{ConvertClassicHistogramsToNHCB: true})
+	endpoint, use := everyInstrument(t)
+	for n := range 40 {
+		use(n)
+		now = now.Add(30 * time.Second)
+		page := scrape(t, endpoint)
+		plain.read(t, page, now)
+		converts.read(t, page, now)
 	}
+	buckets, err := converts.query(t.Context(), `{__name__=~"controller_.+_(bucket|sum|count)"}`, now)
+	require.NoError(t, err)
+	assert.Empty(t, buckets, "all are converted")
+	known := converts.labels() // the names of native histograms, and those of fixed buckets
+	maps.Copy(known, plain.labels())
+	for _, q := range queries(t) {
+		values := answers(t, plain, q, now)
+		same := answers(t, converts, q, now)
+		if strings.Contains(q.expr, "histogram_") {
+			assert.InDeltaMapValues(t, values, same, 1e-9, "%s: %s", q.source, q.expr)
+		}
+		assertNames(t, q, known)
+	}
+}
+
+func scrape(t *testing.T, endpoint http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	request.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, request)
+	return page
 }
 
 // answers returns the values of an expression, which must be finite.
@@ -249,12 +235,10 @@ func TestVictoriaMetricsTakesEveryQuery(t *testing.T) {
 // TestTheBaseIsWhatAControllerRecords: the stories have only series that the
 // instruments have.
 func TestTheBaseIsWhatAControllerRecords(t *testing.T) {
-	endpoint, use := everyInstrument(t, prom.Options{})
+	endpoint, use := everyInstrument(t)
 	use(0)
-	page := httptest.NewRecorder()
-	endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	recorded := newServer(textparse.ParserOptions{})
-	recorded.read(t, page, time.Now())
+	recorded.read(t, scrape(t, endpoint), time.Now())
 	known := recorded.labels()
 	file := read(t)
 	assert.NotEmpty(t, file.Base)
@@ -280,9 +264,9 @@ func TestTheBaseIsWhatAControllerRecords(t *testing.T) {
 
 // everyInstrument returns the endpoint of a controller in two clusters, and a
 // function that uses its instruments once, with values that depend on n.
-func everyInstrument(t *testing.T, o prom.Options) (endpoint http.Handler, use func(n int)) {
+func everyInstrument(t *testing.T) (endpoint http.Handler, use func(n int)) {
 	t.Helper()
-	ep, err := prom.New(o)
+	ep, err := prom.New(prom.Options{Exemplars: true})
 	require.NoError(t, err)
 	m, err := metrics.New(ep, metrics.Options{})
 	require.NoError(t, err)

@@ -5,6 +5,8 @@
 // metrics/mixin with the code of Prometheus.
 //
 // Only this suite proves when each alert fires, and when it stays silent.
+//
+// The suite needs Linux.
 package prometheus_test
 
 import (
