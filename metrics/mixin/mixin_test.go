@@ -4,6 +4,7 @@
 package mixin_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,11 @@ func TestAlerts_SelectTheTarget(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalStrict(body, &file))
 	require.Len(t, file.Groups, 1)
 	require.NotEmpty(t, file.Groups[0].Rules)
+	distinct := map[string]bool{}
 	for _, rule := range file.Groups[0].Rules {
+		id := fmt.Sprint(rule.Alert, rule.Labels)
+		assert.False(t, distinct[id], "%s: promtool refuses a second rule of one name and labels", id)
+		distinct[id] = true
 		selectors := strings.Count(rule.Expr, "{")
 		assert.Positive(t, selectors, rule.Alert)
 		assert.Equal(t, selectors, strings.Count(rule.Expr, `job="agents/runs:8080",namespace="1234"`), rule.Alert)
