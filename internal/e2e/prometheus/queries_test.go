@@ -40,8 +40,8 @@ type query struct {
 }
 
 // queries returns each expression of the alerts, the panels and the runbooks.
-// The variables of the dashboard are All, and it shows five minutes.
-func queries(t *testing.T) []query {
+// The variables of the dashboard are All, and it shows a range of time.
+func queries(t *testing.T, shown string) []query {
 	t.Helper()
 	var all []query
 	for n, rule := range rules(t) {
@@ -57,7 +57,7 @@ func queries(t *testing.T) []query {
 	require.NoError(t, json.Unmarshal(mixin.Dashboard(), &dashboard))
 	for _, panel := range dashboard.Panels {
 		for n, target := range panel.Targets {
-			expr := strings.NewReplacer("$__rate_interval", "5m", "$__range", "5m").Replace(target.Expr)
+			expr := strings.NewReplacer("$__rate_interval", "5m", "$__range", shown).Replace(target.Expr)
 			expr = regexp.MustCompile(`"\$\w+"`).ReplaceAllString(expr, `".*"`)
 			all = append(all, query{
 				source: fmt.Sprintf("panel %s, query %d", panel.Title, n),
@@ -111,7 +111,7 @@ func TestEveryQueryAnswers(t *testing.T) {
 	assert.Empty(t, buckets, "all are converted")
 	known := converts.labels() // the names of native histograms, and those of fixed buckets
 	maps.Copy(known, plain.labels())
-	for _, q := range queries(t) {
+	for _, q := range queries(t, "5m") {
 		values := answers(t, plain, q, now)
 		same := answers(t, converts, q, now)
 		if strings.Contains(q.expr, "histogram_") {
@@ -224,7 +224,7 @@ func unit(expr string) string {
 //
 //req:shows O3
 func TestVictoriaMetricsTakesEveryQuery(t *testing.T) {
-	for _, q := range queries(t) {
+	for _, q := range queries(t, "5m") {
 		_, err := metricsql.Parse(q.expr)
 		assert.NoError(t, err, "%s: %s", q.source, q.expr)
 	}
@@ -315,8 +315,7 @@ func instruments(t *testing.T, m *metrics.Metrics) (use func(n int)) {
 		c.QueueAdd()
 		c.QueueRetry()
 		c.QueueWait(time.Duration(n%50) * time.Millisecond)
-		now := time.Now()
-		runs.End(ctx, metrics.Success, now.Add(-time.Duration(n%300)*time.Second), now)
+		runs.End(ctx, time.Duration(n%300)*time.Second, metrics.Success)
 		events("emitted", 1)
 		writes("written", time.Duration(n%40)*time.Millisecond)
 		m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs", Code: "2xx"}, 3*time.Millisecond)

@@ -53,6 +53,9 @@ type story struct {
 	Without []string          `json:"without"`
 	Series  map[string]string `json:"series"`
 	Fires   []string          `json:"fires"`
+	// Shows has the values of panels at the minute ShownAt, for half an hour.
+	ShownAt int                 `json:"shownAt"`
+	Shows   map[string][]string `json:"shows"`
 }
 
 // rules returns the alerts for the job agentrun in the namespace agents. The
@@ -82,7 +85,11 @@ func TestStories(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			assert.ElementsMatch(t, s.Fires, play(t, file.world(t, s), s.Minutes, all))
+			world := file.world(t, s)
+			assert.ElementsMatch(t, s.Fires, play(t, world, s.Minutes, all))
+			for panel, values := range s.Shows {
+				assert.ElementsMatch(t, values, show(t, world, panel, s.ShownAt), panel)
+			}
 		})
 	}
 	for _, rule := range all {
@@ -141,6 +148,9 @@ func described(t *testing.T, metric, process string) string {
 		own, _, err := parser.NewParser(parser.Options{}).ParseSeriesDesc("up{" + process + "}")
 		require.NoError(t, err, process)
 		own.DropMetricName().Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+	}
+	if !strings.HasPrefix(metric, "controller_") {
+		all.Del("scope") // a label of the instruments
 	}
 	return all.Labels().String()
 }
@@ -204,6 +214,31 @@ func play(t *testing.T, s *server, minutes int, all []rulefmt.Rule) []string {
 		}
 	}
 	return fired
+}
+
+// show returns the values of the first query of a panel, or of the query after
+// the slash.
+func show(t *testing.T, s *server, panel string, minute int) (values []string) {
+	t.Helper()
+	title, number, numbered := strings.Cut(panel, "/")
+	if !numbered {
+		number = "0"
+	}
+	source := fmt.Sprintf("panel %s, query %s", title, number)
+	for _, q := range queries(t, "30m") {
+		if q.source != source {
+			continue
+		}
+		found, err := s.query(t.Context(), q.expr, start.Add(time.Duration(minute)*time.Minute))
+		require.NoError(t, err, source)
+		for of, value := range found {
+			shown := labels.NewBuilder(parsed(t, of)).Del("job", "namespace").Labels()
+			values = append(values, fmt.Sprintf("%s %g", strings.ReplaceAll(shown.String(), ", ", ","), value))
+		}
+		return values
+	}
+	require.Fail(t, "no panel has this query", source)
+	return nil
 }
 
 // period is an alert as a story writes it.
