@@ -242,11 +242,11 @@ func TestTheBaseIsWhatAControllerRecords(t *testing.T) {
 	known := recorded.labels()
 	file := read(t)
 	assert.NotEmpty(t, file.Base)
-	told := []map[string]string{file.Base, file.Standby}
+	written := []map[string]string{file.Base, file.Standby}
 	for _, s := range file.Stories {
-		told = append(told, s.Series)
+		written = append(written, s.Series)
 	}
-	for _, series := range told {
+	for _, series := range written {
 		for metric := range series {
 			of, _, err := parser.NewParser(parser.Options{}).ParseSeriesDesc(metric)
 			require.NoError(t, err, metric)

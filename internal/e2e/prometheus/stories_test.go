@@ -77,11 +77,11 @@ func rules(t *testing.T) []rulefmt.Rule {
 func TestStories(t *testing.T) {
 	file := read(t)
 	all := rules(t)
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, s := range file.Stories {
 		for _, fires := range s.Fires {
 			name, _, _ := strings.Cut(fires, "{")
-			told[name] = true
+			seen[name] = true
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func TestStories(t *testing.T) {
 		})
 	}
 	for _, rule := range all {
-		assert.True(t, told[rule.Alert], "%s fires in no story", rule.Alert)
+		assert.True(t, seen[rule.Alert], "%s fires in no story", rule.Alert)
 	}
 }
 
