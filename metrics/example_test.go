@@ -62,7 +62,8 @@ func Example() {
 	_, _ = reconcile(context.Background(), "ci/run-2")
 	show(endpoint, "controller_reconciles_total")
 	show(endpoint, "controller_failing{")
-	// Output: controller_reconciles_total{controller="agentrun",result="error"} 1
+	// Output:
+	// controller_reconciles_total{controller="agentrun",result="error"} 1
 	// controller_reconciles_total{controller="agentrun",result="requeue_after"} 1
 	// controller_failing{controller="agentrun",result="error"} 1
 }
@@ -130,8 +131,7 @@ func ExampleController_StatusWrites() {
 	}{m.Controller("agentrun").StatusWrites()} // status.Writer
 	writer.OnCommit("written", 12*time.Millisecond)
 	show(endpoint, "controller_status_writes_total")
-	// Output:
-	// controller_status_writes_total{controller="agentrun",result="written"} 1
+	// Output: controller_status_writes_total{controller="agentrun",result="written"} 1
 }
 
 func ExampleRuns() {
@@ -144,11 +144,11 @@ func ExampleRuns() {
 	show(endpoint, "controller_run_active")
 	show(endpoint, "controller_runs_total")
 	show(endpoint, "controller_run_duration_seconds_sum")
-	// Output: controller_run_active{controller="agentrun"} 1
+	// Output:
+	// controller_run_active{controller="agentrun"} 1
 	// controller_runs_total{controller="agentrun",result="success"} 1
 	// controller_runs_total{controller="agentrun",result="terminal_error"} 1
-	// controller_run_duration_seconds_sum{controller="agentrun",result="success"}
-	// 420
+	// controller_run_duration_seconds_sum{controller="agentrun",result="success"} 420
 }
 
 func ExampleRuns_Retention() {

@@ -38,7 +38,11 @@ func Example() {
 	if err != nil {
 		return
 	}
-	m.Leader("agents", true)
+	lease, err := m.Lease("agents")
+	if err != nil {
+		return
+	}
+	lease.Set(true)
 	show(ep, "controller_leader")
 	// Output: controller_leader{lease="agents"} 1
 }
