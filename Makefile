@@ -141,6 +141,7 @@ faults: controlplane ## Break the network, the servers and the cluster, and kill
 sieve: ## Play all plans of Sieve's three patterns with four controllers in virtual time; writes internal/docs/evidence.md
 	@mkdir -p bin; cd internal/bench && $(GOTEST) -count=1 -timeout 60m ./sieve -every 1 -table "$(CURDIR)/bin/sieve.md"
 	@internal/tools/evidence.sh sieve bin/sieve.md
+	@$(MAKE) --no-print-directory compare DRAW=1
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of times (T=200x); commit what it finds as a seed
@@ -160,9 +161,10 @@ bench: ## Compare every package, or GROUP=status, with its peers; writes interna
 
 .PHONY: compare
 compare: REDRAW := $(if $(call on,$(DRAW)),-draw)
-compare: ## Compare the usual, a careful and our controller under faults (RUNS=n ROUNDS=n); DRAW=1 draws the result
+compare: ## Compare a usual, a careful and our controller under faults (RUNS=n ROUNDS=n); DRAW=1 draws what is measured
 	@$(if $(REDRAW),:,cd internal/bench/controller && BENCH_RUNS=$(or $(RUNS),300) BENCH_ROUNDS=$(or $(ROUNDS),3) go run .)
 	@cd internal/bench && go run ./cmd/compare -runs=$(or $(RUNS),300) -rounds=$(or $(ROUNDS),3) $(REDRAW)
+	@go test -count=1 ./internal/repotest -run '^TestReadme_Measured' -update
 
 ##@ Generate
 .PHONY: api

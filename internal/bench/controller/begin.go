@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -27,11 +28,9 @@ type beginning struct {
 	requests, writes float64
 }
 
-// begin starts a controller with runs that ended before, and measures its first
-// minute.
+// begin starts a controller with runs that ended before, and measures its
+// first minute.
 func (s *stand) begin(ctx context.Context, k kind, w *world) (*beginning, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
 	since := time.Now()
 	c, err := k.start(ctx, s, w, false)
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *stand) begin(ctx context.Context, k kind, w *world) (*beginning, error)
 	}
 	pause(ctx, time.Until(since.Add(firstMinute)))
 	b := new(beginning)
-	b.cost, err = now(c)
+	b.cost, err = end(c, c.Stop)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +52,7 @@ func (s *stand) begin(ctx context.Context, k kind, w *world) (*beginning, error)
 			b.writes++
 		}
 	}
-	_, err = end(c, c.Stop)
-	return b, err
+	return b, nil
 }
 
 // fillEnded creates n runs that succeeded and whose Jobs are gone.
@@ -74,15 +72,36 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return context.Cause(ctx)
 }
 
-// afterTheEnd returns the measure of a start with n runs that have ended. All
-// controllers get the same runs, one after the other, because none writes.
+// afterTheEnd returns the measure of a start with n runs that have ended. The
+// controllers spend this minute at the same time, each in its own namespace.
 func (s *stand) afterTheEnd(ctx context.Context, n int) bench.Measure {
-	filled := sync.OnceValues(func() (*world, error) {
-		w, err := s.newWorld(ctx)
-		if err != nil {
-			return nil, err
+	begun := sync.OnceValues(func() (map[string]*beginning, error) {
+		worlds := map[string]*world{}
+		for _, k := range s.kinds {
+			w, err := s.newWorld(ctx)
+			if err == nil {
+				err = w.fillEnded(ctx, n)
+			}
+			if err != nil {
+				return nil, err
+			}
+			worlds[k.name] = w
 		}
-		return w, w.fillEnded(ctx, n)
+		var mu sync.Mutex
+		var running sync.WaitGroup
+		var failed error
+		all := map[string]*beginning{}
+		for _, k := range s.kinds {
+			running.Go(func() {
+				b, err := s.begin(ctx, k, worlds[k.name])
+				mu.Lock()
+				defer mu.Unlock()
+				all[k.name] = b
+				failed = errors.Join(failed, err)
+			})
+		}
+		running.Wait()
+		return all, failed
 	})
 	return measure(s.kinds, fmt.Sprintf("a start with %d ended runs, the first minute", n), 1, []number[*beginning]{
 		{"writes", bench.Requests, func(b *beginning) float64 { return b.writes }, "= 0"},
@@ -91,10 +110,7 @@ func (s *stand) afterTheEnd(ctx context.Context, n int) bench.Measure {
 		{"memory in the end", "MiB", func(b *beginning) float64 { return b.resident }, ""},
 		{"peak memory", "MiB", func(b *beginning) float64 { return b.peak }, ""},
 	}, func(k kind) (*beginning, error) {
-		w, err := filled()
-		if err != nil {
-			return nil, err
-		}
-		return s.begin(ctx, k, w)
+		all, err := begun()
+		return all[k.name], err
 	})
 }

@@ -56,7 +56,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 		}
 	}
 	// An Event, and the release of the Job, may be later than the end of the run.
-	if _, err := w.told(ctx, runs, 20*time.Second); err != nil {
+	if _, err := w.told(ctx, runs, l.toldWithin()); err != nil {
 		return nil, err
 	}
 	if err := w.released(ctx, time.Minute); err != nil {

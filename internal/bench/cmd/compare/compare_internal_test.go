@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,9 @@ func TestFiles_AreThoseOfTheMeasuredFigures(t *testing.T) {
 	at := filepath.Join("..", "..")
 	c, err := read(at)
 	require.NoError(t, err)
+	measured := slices.Clone(c.Figures)
+	require.NoError(t, c.count(at))
+	assert.Equal(t, measured, c.Figures, "code or evidence.md has changed; run make compare DRAW=1")
 	text, err := c.text()
 	require.NoError(t, err)
 	picture, err := c.picture()

@@ -33,18 +33,42 @@ func (c *comparison) of(measure, unit, subject string) bench.Figure {
 }
 
 // figure returns the number of a column.
-func (c *comparison) figure(l load, of column, subject string) bench.Figure {
-	return c.of(fmt.Sprintf("%d runs%s: %s", c.Runs, l.name, of.measure), of.unit, subject)
+func (c *comparison) figure(l load, of cost, subject string) bench.Figure {
+	return c.of(c.measureOf(l, of.measure), of.unit, subject)
 }
 
-// ratio is the median of a controller divided by the median of the careful one.
-func (c *comparison) ratio(l load, of column, subject string) float64 {
-	return c.figure(l, of, subject).Median / c.figure(l, of, careful).Median
+// measureOf is the name of a measure in a load.
+func (c *comparison) measureOf(l load, what string) string {
+	return fmt.Sprintf("%d runs%s: %s", c.Runs, l.name, what)
+}
+
+// ratio is the median of the example divided by the median of another.
+func (c *comparison) ratio(l load, of cost, to string) float64 {
+	return c.figure(l, of, ours).Median / c.figure(l, of, to).Median
+}
+
+// ratioWithGoal formats the ratio to the careful controller and says whether it
+// meets the goal.
+func (c *comparison) ratioWithGoal(l load, of cost, to string) string {
+	ratio := c.ratio(l, of, to)
+	if ratio > of.goal {
+		return fmt.Sprintf("%.2fx > %.2fx", ratio, of.goal)
+	}
+	return fmt.Sprintf("%.2fx <= %.2fx", ratio, of.goal)
+}
+
+// rate is how many of the runs of all rounds went wrong.
+func (c *comparison) rate(l load, what loss, subject string) string {
+	all := float64(c.Runs * c.Rounds)
+	if what.of != "" {
+		all = c.of(c.measureOf(l, what.of), "runs", subject).Total
+	}
+	return fmt.Sprintf("%.0f of %.0f", c.of(c.measureOf(l, what.measure), "runs", subject).Total, all)
 }
 
 // exactly is a figure without a spread.
 func exactly(measure, unit, subject string, v float64) bench.Figure {
-	return bench.Figure{Measure: measure, Unit: unit, Subject: subject, Median: v, Least: v, Most: v}
+	return bench.Figure{Measure: measure, Unit: unit, Subject: subject, Median: v, Least: v, Most: v, Total: v}
 }
 
 // cell formats a figure: the median, and the spread if the rounds differ.

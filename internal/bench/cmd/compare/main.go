@@ -6,7 +6,8 @@
 // packages and the group controller of whole controllers, runs the migrations
 // to a canary, and writes all of it to compare.json, as text to COMPARE.txt and
 // as a picture to internal/docs/compare.svg. With -draw it measures nothing and
-// draws compare.json again.
+// draws compare.json again. In both cases it counts lines of code, and takes
+// the counts of make sieve from its page.
 package main
 
 import (
@@ -18,6 +19,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/proompteng/controllerkit/internal/bench"
@@ -37,6 +40,9 @@ func main() {
 		err = c.measure(ctx)
 	}
 	stop()
+	if err == nil {
+		err = c.count(".")
+	}
 	if err == nil {
 		err = c.draw()
 	}
@@ -58,6 +64,23 @@ func read(dir string) (c comparison, err error) {
 		return c, err
 	}
 	return c, json.Unmarshal(data, &c)
+}
+
+// count replaces the figures that are counted in files; dir is internal/bench.
+func (c *comparison) count(dir string) error {
+	inCode, err := lines(dir)
+	if err != nil {
+		return err
+	}
+	inPage, err := sieve(dir)
+	if err != nil {
+		return err
+	}
+	c.Figures = slices.DeleteFunc(c.Figures, func(f bench.Figure) bool {
+		return f.Measure == ownLines || strings.HasPrefix(f.Measure, sievePlans)
+	})
+	c.Figures = slices.Concat(c.Figures, inCode, inPage)
+	return nil
 }
 
 // measure runs the migrations, and takes the rest from the reports of the

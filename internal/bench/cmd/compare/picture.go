@@ -72,7 +72,7 @@ func (c *comparison) picture() (string, error) {
 // lost has the lost results of each load with a title for the picture.
 func (c *comparison) lost() panel {
 	p := panel{
-		title:  fmt.Sprintf("Results lost, of %d", c.Runs),
+		title:  fmt.Sprintf("Results lost, of %d", c.Runs*c.Rounds),
 		values: make([][]float64, len(controllers)),
 		legend: true,
 	}
@@ -82,7 +82,7 @@ func (c *comparison) lost() panel {
 		}
 		p.labels = append(p.labels, l.short)
 		for i, of := range controllers {
-			p.values[i] = append(p.values[i], c.figure(l, losses[0], of.Subject).Median)
+			p.values[i] = append(p.values[i], c.of(c.measureOf(l, losses[0].measure), "runs", of.Subject).Total)
 		}
 	}
 	return p
@@ -93,13 +93,14 @@ func (c *comparison) lost() panel {
 func (c *comparison) price() panel {
 	p := panel{
 		title:  "Cost if nothing fails; careful is 1",
-		labels: []string{"API writes", "API requests", "CPU", "memory"},
+		labels: []string{"API requests", "API writes", "CPU", "memory"},
 		values: make([][]float64, len(controllers)),
 		digits: 2,
 	}
 	for _, col := range costs {
 		for i, of := range controllers {
-			p.values[i] = append(p.values[i], c.ratio(loads[0], col, of.Subject))
+			cost := c.figure(loads[0], col, of.Subject).Median
+			p.values[i] = append(p.values[i], cost/c.figure(loads[0], col, careful).Median)
 		}
 	}
 	return p
