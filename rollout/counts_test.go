@@ -128,9 +128,9 @@ func TestWarnings_PauseWithoutACanaryPod(t *testing.T) {
 		"FenceThatCannotBeRead":  {"It is one error, at its own path.", ptr.To[int32](1), "x", "1", 20, []string{"spec.strategy.canary.maxSurge"}},
 		"WeightThatIsOutOfRange": {"It is one error, at its own path.", ptr.To[int32](1), "0", "1", 0, []string{"spec.strategy.canary.steps[0].setWeight"}},
 	}
-	told := canary(t)
-	told.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.PauseManual()}
-	assert.Contains(t, told.Warnings()[0].Detail, "setWeight", "the remedy")
+	pausing := canary(t)
+	pausing.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.PauseManual()}
+	assert.Contains(t, pausing.Warnings()[0].Detail, "setWeight", "the remedy")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := canary(t)

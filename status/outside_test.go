@@ -65,7 +65,7 @@ func TestCommit_NamesChangesOutsideOfTheStatus(t *testing.T) {
 	}
 }
 
-// A race is reported beside the change.
+// A race is reported together with the change.
 func TestCommit_JoinsTheErrors(t *testing.T) {
 	s, before := start(t)
 	after := withPhase(before, "Running")

@@ -26,13 +26,13 @@ import (
 
 // actor is a controller.
 type actor struct {
-	settings status.Writer
-	writer   status.Writer
-	isLoose  bool
-	cached   status.Object
-	after    status.Object // of the last Commit
-	fault    string        // of the patches of one Commit; empty for none
-	spared   int           // how many of them do not have it
+	settings  status.Writer
+	writer    status.Writer
+	isLoose   bool
+	cached    status.Object
+	after     status.Object // of the last Commit
+	fault     string        // of the patches of one Commit; empty for none
+	faultless int           // how many of them do not have it
 }
 
 func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
@@ -105,8 +105,8 @@ func (s *scene) connect(a *actor) {
 func faulty[T any](s *scene, a *actor) patchFunc[*T] {
 	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (*T, error) {
 		isFaulty := a.fault != "" && string(data) != "{}"
-		if isFaulty && a.spared > 0 {
-			a.spared--
+		if isFaulty && a.faultless > 0 {
+			a.faultless--
 			isFaulty = false
 		}
 		err, isKnown := failures()[a.fault]
@@ -128,7 +128,7 @@ func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
 	after := a.cached.DeepCopyObject().(status.Object)
 	facts := status.Facts{}
 	a.fault = ""
-	a.spared = 0
+	a.faultless = 0
 	edit(t, after, d.Input)
 	run, isRun := after.(*Run)
 	if !isRun {
@@ -148,7 +148,7 @@ func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
 		case "lost", "unanswered", "dial", "500", "408", "429":
 			a.fault = arg.Key
 		case "later":
-			a.spared = 1
+			a.faultless = 1
 		case "start-over":
 			before.(*Run).Status.ObservedGeneration = 0
 			run.Status.ObservedGeneration = 0

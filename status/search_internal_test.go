@@ -139,8 +139,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// told is what the status of the run has said.
-type told struct {
+// reported is what the status of the run has said.
+type reported struct {
 	uid               types.UID
 	phase             int
 	observed          int64
@@ -149,17 +149,17 @@ type told struct {
 }
 
 // note holds each write to the contract.
-func note(t *testing.T, f told, w world.Write) told {
+func note(t *testing.T, f reported, w world.Write) reported {
 	t.Helper()
 	if w.Key != runKey || w.After == nil {
-		return told{}
+		return reported{}
 	}
 	run, err := world.As[worldRun](w.After)
 	require.NoError(t, err)
 	if run.UID != f.uid {
-		f = told{uid: run.UID}
+		f = reported{uid: run.UID}
 	}
-	next := told{
+	next := reported{
 		uid: run.UID, phase: run.Status.Phase, observed: run.Status.ObservedGeneration,
 		started: timeText(run.Status.StartedAt), finished: timeText(run.Status.FinishedAt),
 	}
@@ -244,15 +244,15 @@ func newRun() world.Request {
 	return world.Request{Verb: "create", Key: runKey, Body: []byte(`{"metadata":{"annotations":{"truth":"1"}}}`)}
 }
 
-func searchModel(t *testing.T, budgets world.Budgets, replicas ...func(*world.API) world.Process) world.Model[told] {
+func searchModel(t *testing.T, budgets world.Budgets, replicas ...func(*world.API) world.Process) world.Model[reported] {
 	t.Helper()
-	m := world.Model[told]{
+	m := world.Model[reported]{
 		Name: "status", Replicas: replicas, Cached: []string{runsResource}, Budgets: budgets,
 		Actors:    []world.Actor{work(), person()},
-		Note:      func(f told, w world.Write) told { return note(t, f, w) },
-		Check:     func(_ *world.Store, f told) string { return f.wrong },
+		Note:      func(f reported, w world.Write) reported { return note(t, f, w) },
+		Check:     func(_ *world.Store, f reported) string { return f.wrong },
 		MaxStates: 60_000, MaxCalm: 100,
-		Right: func(s *world.Store, _ told) string {
+		Right: func(s *world.Store, _ reported) string {
 			run := stored(s)
 			if run == nil {
 				return ""
@@ -324,7 +324,7 @@ func TestSearch_NoLateWriteReplacesAVerdict(t *testing.T) {
 	}
 }
 
-// TestSearch_FindsTheLateWriteOfAnUpdate: it is not blind.
+// TestSearch_FindsTheLateWriteOfAnUpdate: a search that must fail does.
 func TestSearch_FindsTheLateWriteOfAnUpdate(t *testing.T) {
 	_, err := searchModel(t, world.Budgets{Switches: 1}, updater, updater).Search(t)
 	require.Error(t, err)

@@ -113,9 +113,9 @@ func TestHeartbeat_WithoutUpdatedAt(t *testing.T) {
 
 func TestOnCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reported []string
 		w := status.Writer{OnCommit: func(result string, took time.Duration) {
-			told = append(told, result)
+			reported = append(reported, result)
 			assert.Equal(t, time.Second, took)
 		}}
 		commit := func(prepare func(s *server, after *Run)) {
@@ -143,16 +143,16 @@ func TestOnCommit(t *testing.T) {
 		commit(func(s *server, _ *Run) { s.restatus("a", `{"phase":"Failed"}`) })
 		commit(func(s *server, _ *Run) { s.before = func(string, []byte) { s.respec("a", "x") } })
 		commit(func(s *server, _ *Run) { s.prunes = []string{"startedAt"} })
-		assert.Equal(t, []string{"written", "written", "gone", "replaced", "superseded", "field_conflict", "conflict", "error"}, told)
+		assert.Equal(t, []string{"written", "written", "gone", "replaced", "superseded", "field_conflict", "conflict", "error"}, reported)
 
-		told = nil
-		w.OnCommit = func(result string, _ time.Duration) { told = append(told, result) }
+		reported = nil
+		w.OnCommit = func(result string, _ time.Duration) { reported = append(reported, result) }
 		before := bigRun()
 		_, err := via(echo[*Run]{}.Patch, w).Commit(t.Context(), before, before.DeepCopy(), running)
 		require.NoError(t, err)
 		_, err = status.Writer{OnCommit: w.OnCommit}.Commit(t.Context(), before, before.DeepCopy(), running)
 		require.ErrorContains(t, err, "the Writer has no client")
-		assert.Equal(t, []string{"unchanged", "error"}, told)
+		assert.Equal(t, []string{"unchanged", "error"}, reported)
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // TestSpec: the fields of a run's spec that the samples do not show. Events are
-// off: the condition of a hindered run still has the reason, and each attempt
+// off: the condition of a run that cannot start still has the reason, and each attempt
 // logs it.
 //
 //req:shows E2 E4 J1

@@ -39,15 +39,15 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 		})
 	})
 	suite.Eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= enough })
-	told := len(eventsByRun(t, stage))
+	before := len(eventsByRun(t, stage))
 	began := time.Now()
 	require.NoError(t, p.Stop(), "it ends with 0, within the 30 seconds of a pod")
 	took := time.Since(began)
 	creating.Wait()
 
 	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
-	t.Logf("%d Events of %d failed runs were written before SIGTERM, %d of %d in the end, %s later", told, enough, len(byRun), len(runs), took)
-	assert.Less(t, told, len(runs), "something had yet to be written")
+	t.Logf("%d Events of %d failed runs were written before SIGTERM, %d of %d in the end, %s later", before, enough, len(byRun), len(runs), took)
+	assert.Less(t, before, len(runs), "something had yet to be written")
 	for _, run := range runs {
 		assert.Equal(t, 1, byRun[run], "run %s", run)
 	}

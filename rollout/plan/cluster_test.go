@@ -97,7 +97,7 @@ func (c *cluster) set(w world) {
 	c.Helper()
 	w = clone(c.T, w)
 	if !c.absent {
-		settle(&w)
+		reconcileAll(&w)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *cluster) command(args []string, input string, out io.Writer) error {
 	}
 	err := do(&c.now, words, flags, input, out)
 	if err == nil && (c.busy || words[0] != "get") && !c.absent {
-		settle(&c.now)
+		reconcileAll(&c.now)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func fields(text string) *metav1.FieldsV1 {
 	return f
 }
 
-// running is the live, settled Deployment of manifest.
+// running is the live Deployment of manifest.
 func running() *appsv1.Deployment {
 	d := manifest()
 	d.UID = "u"
@@ -74,7 +74,7 @@ func running() *appsv1.Deployment {
 	d.Spec.RevisionHistoryLimit = ptr.To[int32](10)
 	d.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
 	d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
-	d.Status = settled(4, 5)
+	d.Status = rolledOut(4, 5)
 	return d
 }
 
@@ -88,7 +88,7 @@ func inCluster(tb testing.TB, d *appsv1.Deployment) *unstructured.Unstructured {
 	return u
 }
 
-func settled(generation int64, n int32) appsv1.DeploymentStatus {
+func rolledOut(generation int64, n int32) appsv1.DeploymentStatus {
 	return appsv1.DeploymentStatus{
 		ObservedGeneration: generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
 	}

@@ -260,7 +260,7 @@ func TestPlan_WaitsAsLongAsThePodsAreMany(t *testing.T) {
 	for n, want := range map[int32]int64{0: 600, 20: 600, 200: 6000, 1 << 30: 32212254720} {
 		p := migration(t, func(d *appsv1.Deployment) {
 			d.Spec.Replicas = &n
-			d.Status = settled(4, n)
+			d.Status = rolledOut(4, n)
 		})
 		assert.Equal(t, want, p.Steps[find(p, "wait", "rollout/web")].Seconds)
 	}

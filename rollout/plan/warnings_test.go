@@ -30,7 +30,7 @@ func TestWarnings(t *testing.T) {
 		"NoManager": {"A field that is removed later would stay.", func(d *appsv1.Deployment) { d.ManagedFields = nil }, nil, []string{"no managedFields"}},
 		"OtherReplicas": {"The next apply scales.", func(d *appsv1.Deployment) {
 			d.Spec.Replicas = ptr.To[int32](7)
-			d.Status = settled(4, 7)
+			d.Status = rolledOut(4, 7)
 		}, nil, []string{"5 replicas and 7 run"}},
 		"Scaler": {
 			"Its manifest is kept somewhere too.", nil,

@@ -121,8 +121,8 @@ func (w world) scale(n int) (scaled bool) {
 	return true
 }
 
-// settle is what the controllers do. A Rollout in the middle of a canary waits.
-func settle(w *world) {
+// reconcileAll is what the controllers do. A Rollout in the middle of a canary waits.
+func reconcileAll(w *world) {
 	pods := 0
 	for key, o := range w.Objects {
 		if key == "hpa/web" {

@@ -38,7 +38,7 @@ func TestNothingIsSentUnasked(t *testing.T) {
 //
 //req:shows O2
 func TestACollectorThatFails(t *testing.T) {
-	const told = "Telemetry was not delivered. The controller goes on, and logs the next failure in ten minutes or later"
+	const line = "Telemetry was not delivered. The controller goes on, and logs the next failure in ten minutes or later"
 	for name, tc := range map[string]struct {
 		reason  string
 		handler http.HandlerFunc
@@ -57,7 +57,7 @@ func TestACollectorThatFails(t *testing.T) {
 			require.NoError(t, p.Stop(), tc.reason)
 			said := 0
 			for _, l := range logLines(t, p) {
-				if l.Msg == told {
+				if l.Msg == line {
 					said++
 				}
 			}

@@ -79,9 +79,9 @@ func (c *capacity) reset() {
 	c.least, c.most, c.seen = c.now, c.now, 0
 }
 
-// settled waits until something has changed and want are ready again, and
+// readyAgain waits until something has changed and want are ready again, and
 // returns the least and the most until then.
-func (s *stage) settled(c *capacity, want int) (least, most int) {
+func (s *stage) readyAgain(c *capacity, want int) (least, most int) {
 	s.Helper()
 	s.eventually("the endpoints are ready again", func(t *assert.CollectT) {
 		c.mu.Lock()

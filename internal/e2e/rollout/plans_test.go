@@ -49,7 +49,7 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 
 func (s *stage) capacity(way string, c *capacity, atMost int) {
 	s.Helper()
-	least, most := s.settled(c, 5)
+	least, most := s.readyAgain(c, 5)
 	s.Logf("%s: of 5 ready endpoints at least %d, at most %d", way, least, most)
 	assert.Equal(s, 5, least, way)
 	assert.LessOrEqual(s, most, atMost, way)
@@ -194,7 +194,7 @@ func (s *stage) outage(c *capacity) {
 		defer c.mu.Unlock()
 		require.Zero(t, c.least)
 	})
-	s.settled(c, 5)
+	s.readyAgain(c, 5)
 }
 
 // TestTheAutoscalerFollows: it is handed over, not doubled, and scales what it
@@ -216,13 +216,13 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	})
 	s.reaches("web", rollout.Healthy)
 	s.runs(map[string]int{"web:1": 7})
-	s.settled(c, 7) // the endpoints follow the pods by a moment
+	s.readyAgain(c, 7) // the endpoints follow the pods by a moment
 
 	// The rollback keeps the replicas that the autoscaler has set, not the
 	// manifest's.
 	c.reset()
 	s.followSlowly("rollout", s.plan("rollout,hpa", web("web:1"), "-rollback"))
-	least, _ := s.settled(c, 7)
+	least, _ := s.readyAgain(c, 7)
 	assert.Equal(t, 7, least)
 	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
 	assert.Empty(t, suite.Unused(documented(t), s.requests()))
