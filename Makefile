@@ -32,10 +32,8 @@ RUN     = $(MAKE) --no-print-directory --keep-going --output-sync=target
 MODULE := github.com/proompteng/controllerkit
 NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep -v /internal/repotest)
 
-# What runs where. make test-floor alone runs SLOW, which takes minutes. PLANE are tests of examples/agentrun that start
-# a control plane. make e2e runs them, and SUITES without LONG. make test-all runs the rest of internal/e2e, and what is
-# in REST without the race detector.
-SLOW   := Thousand|Cliff
+# What runs where. PLANE are tests of examples/agentrun that start a control plane. make e2e runs them, and SUITES without
+# LONG. make test-all runs the rest of internal/e2e, and what is in REST without the race detector.
 PLANE  := TheManagerRunsAgentRuns|ALateCache
 SUITES := . ./status ./events ./jobgc
 LONG   := TestDemoOnANamedCluster|TestPrometheusOperatorTakesTheManifests
@@ -68,7 +66,7 @@ controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 a
 test: ## Run while you work: unit tests of the packages and the examples, offline, without a cluster
 	@$(RUN) -j2 test/packages test/examples
 test/packages:
-	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
+	@$(NEWEST) && $(GOTEST) $(SHUFFLE) $$packages
 	@go test -count=1 -timeout 20m ./internal/repotest # not cached: it runs git, go list and go vet
 test/examples:
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) -skip '$(PLANE)' ./...
@@ -80,7 +78,7 @@ test/examples:
 .PHONY: race
 race test/rest adoption: RACE := -race
 race: ## Run the unit tests of what has goroutines with the race detector
-	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)|TestSearch|LinearTime' \
+	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip 'TestSearch|LinearTime' \
 		$$(grep -vE '/rollout|/redact' <<<"$$packages")
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -run 'SecretValues|Attempt' $(MODULE)/events/redact # the rest works on texts
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) -skip '$(PLANE)' ./...
