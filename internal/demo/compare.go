@@ -109,7 +109,8 @@ func create(ctx context.Context, both []*tally) error {
 
 // restart kills the controllers, and starts them two seconds later.
 func (f *film) restart(ctx context.Context, usual, example *tally) error {
-	f.say("kills both (kill -9) when usual has ended %d runs and controllerkit %d", usual.ended(), example.ended())
+	const killed = "kills both (kill -9) when usual has ended %d runs and controllerkit %d"
+	f.say(killed, usual.ended(), example.ended())
 	both := []*tally{usual, example}
 	for _, t := range both {
 		err := t.count(ctx)

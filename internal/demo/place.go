@@ -33,20 +33,22 @@ type place struct {
 	kubectl    rig.Kubectl // with all rights
 	kubeconfig string      // of the example's controller
 	config     *rest.Config
-	begun      []*controller
+	created    []*controller // with their namespaces
 
 	usual, example *controller // both are killed
 	samples        *controller // the example too, which plays the samples
 	jobs           play.Jobs   // of the samples
 }
 
-// controller is a controller, and the namespace in which it works.
+// controller is a program that runs, and the namespace in which it works.
 type controller struct {
 	*play.Stage
 
-	name    string
-	start   func(context.Context) error
-	process *rig.Process // that start has started last
+	name                string // in the table
+	program, kubeconfig string
+	args, env           []string
+	dir                 string       // of its log
+	process             *rig.Process // that start has started last
 }
 
 // open makes the place ready. On an error nothing is left running.
@@ -136,33 +138,21 @@ func (p *place) startControllers(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p.samples, err = p.begin(ctx, "controllerkit", "controllerkit-samples")
-	if err != nil {
-		return err
-	}
+	p.samples = &controller{name: "controllerkit", program: agentrun, args: []string{"--no-pods-after=5s"}}
+	p.example = &controller{name: "controllerkit", program: agentrun}
+	p.usual = &controller{name: "usual", program: baseline}
 	err = errors.Join(
-		p.samples.Restrict(ctx),
-		p.run(ctx, p.samples, p.kubeconfig, agentrun, "--no-pods-after=5s"))
+		p.create(ctx, p.samples, "controllerkit-samples"),
+		p.create(ctx, p.example, "controllerkit-demo"),
+		p.create(ctx, p.usual, "controllerkit-demo-usual"))
 	if err != nil {
 		return err
 	}
-	p.example, err = p.begin(ctx, "controllerkit", "controllerkit-demo")
+	err = errors.Join(p.samples.Restrict(ctx), p.allowUsual(ctx))
 	if err != nil {
 		return err
 	}
-	err = p.run(ctx, p.example, p.kubeconfig, agentrun)
-	if err != nil {
-		return err
-	}
-	p.usual, err = p.begin(ctx, "usual", "controllerkit-demo-usual")
-	if err != nil {
-		return err
-	}
-	kubeconfig, err := p.allowUsual(ctx)
-	if err != nil {
-		return err
-	}
-	err = p.run(ctx, p.usual, kubeconfig, baseline)
+	err = errors.Join(p.samples.start(ctx), p.example.start(ctx), p.usual.start(ctx))
 	if err != nil {
 		return err
 	}
@@ -174,66 +164,62 @@ func (p *place) startControllers(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// begin creates the namespace of a controller.
-func (p *place) begin(ctx context.Context, name, namespace string) (*controller, error) {
-	stage, err := play.NewStage(p.config, namespace)
+// create creates the namespace of a controller.
+func (p *place) create(ctx context.Context, c *controller, namespace string) (err error) {
+	c.kubeconfig = p.kubeconfig
+	if p.local == nil {
+		c.env = os.Environ() // the kubeconfig may name a program that needs it
+	}
+	c.args = append(c.args, "--namespaces="+namespace)
+	c.dir = filepath.Join(p.dir, namespace)
+	err = os.Mkdir(c.dir, 0o700)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	c.Stage, err = play.NewStage(p.config, namespace)
+	if err != nil {
+		return err
 	}
 	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	_, err = stage.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
-	if err != nil {
-		return nil, err
-	}
-	c := &controller{Stage: stage, name: name}
-	p.begun = append(p.begun, c)
-	return c, nil
-}
-
-// run starts a controller.
-func (p *place) run(ctx context.Context, c *controller, kubeconfig, program string, args ...string) error {
-	dir := filepath.Join(p.dir, c.Namespace) // of its log
-	err := os.Mkdir(dir, 0o700)
+	_, err = c.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	var env []string
-	if p.local == nil {
-		env = os.Environ() // the kubeconfig may name a program that needs it
-	}
-	args = append(args, "--namespaces="+c.Namespace)
-	c.start = func(ctx context.Context) (err error) {
-		c.process, err = rig.Start(ctx, program, dir, kubeconfig, env, args...)
-		return err
-	}
-	return c.start(ctx)
+	p.created = append(p.created, c)
+	return nil
 }
 
-// allowUsual returns the kubeconfig file of the usual controller. On a local
-// control plane that is a user with only the rights that it needs.
-func (p *place) allowUsual(ctx context.Context) (kubeconfig string, err error) {
+// start starts the controller, and again after its process was killed.
+func (c *controller) start(ctx context.Context) (err error) {
+	c.process, err = rig.Start(ctx, c.program, c.dir, c.kubeconfig, c.env, c.args...)
+	return err
+}
+
+// allowUsual makes the usual controller, on a local control plane, a user with
+// only the rights that it needs.
+func (p *place) allowUsual(ctx context.Context) error {
 	if p.local == nil {
-		return p.kubeconfig, nil
+		return nil
 	}
 	const (
 		user   = "usual-controller"
 		agents = "agents.controllerkit.dev"
 	)
-	err = rbac.Grant(ctx, p.usual.Kube, p.usual.Namespace, user, user,
+	err := rbac.Grant(ctx, p.usual.Kube, p.usual.Namespace, user, user,
 		allow(agents, "agentruns", "list", "watch", "delete"),
 		allow(agents, "agentruns/status", "update"),
 		allow("batch", "jobs", "list", "watch", "create", "patch", "delete"),
 		allow("", "secrets", "get"),
 		allow("events.k8s.io", "events", "create", "patch"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	config, err := p.local.User(user)
 	if err != nil {
-		return "", err
+		return err
 	}
-	kubeconfig = filepath.Join(p.dir, user+".kubeconfig")
-	return kubeconfig, controlplane.WriteKubeconfig(kubeconfig, config)
+	p.usual.kubeconfig = filepath.Join(p.dir, user+".kubeconfig")
+	return controlplane.WriteKubeconfig(p.usual.kubeconfig, config)
 }
 
 func allow(group, resource string, verbs ...string) rbacv1.PolicyRule {
@@ -245,7 +231,7 @@ func (p *place) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	var errs []error
-	for _, c := range p.begun {
+	for _, c := range p.created {
 		if c.process != nil {
 			errs = append(errs, c.process.Stop())
 		}
@@ -253,7 +239,7 @@ func (p *place) close(ctx context.Context) error {
 	if p.local != nil {
 		return errors.Join(append(errs, p.local.Stop())...)
 	}
-	for _, c := range p.begun {
+	for _, c := range p.created {
 		errs = append(errs, c.Kube.CoreV1().Namespaces().Delete(ctx, c.Namespace, metav1.DeleteOptions{}))
 	}
 	return errors.Join(append(errs, os.RemoveAll(p.dir))...)
