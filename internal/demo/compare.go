@@ -139,7 +139,7 @@ func (f *film) restart(ctx context.Context, usual, example *tally) error {
 func (f *film) table(both []*tally) {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\tresults lost\trun twice\tfailures without an Event\treconciles\tstatus writes")
+	fmt.Fprintln(table, "\tresults lost\tran twice\tfailures without an Event\treconciles\tstatus writes")
 	for _, t := range both {
 		fmt.Fprintf(table, "%s\t%d of %d\t%d of %d\t%d of %d\t%.0f\t%d\n", t.name,
 			len(t.lost()), runs, len(t.twice()), runs, t.silent(), failing, t.reconciles, t.writes)

@@ -6,7 +6,6 @@ package main
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -18,11 +17,9 @@ import (
 
 func TestFilm(t *testing.T) {
 	f := new(film)
-	f.add(time.Second, "  1.0s  é  9 of 50  R&D <script>")
-	f.add(2*time.Second, strings.Repeat("x", 200))
-	for n := range filmRows {
-		f.add(time.Hour, fmt.Sprintf("line %d  0 of 50", n))
-	}
+	f.add(0, "  0.0s  é  R&D <script>")
+	f.add(0, "")
+	f.add(3*time.Second, "usual  9 of 50  0 of 16")
 	var svg strings.Builder
 	require.NoError(t, f.write(&svg))
 	for d := xml.NewDecoder(strings.NewReader(svg.String())); ; {
@@ -33,14 +30,12 @@ func TestFilm(t *testing.T) {
 		require.NoError(t, err, svg.String())
 	}
 	for reason, want := range map[string]string{
-		"A column is a character, and a text is not markup.": `<text y="20"><tspan x="24">1.0s</tspan><tspan x="72">é</tspan>` +
-			`<tspan x="96" class="bad">9 of 50</tspan><tspan x="168">R&amp;D &lt;script&gt;</tspan></text>`,
-		"A line is cut.":                           "x…</tspan>" + `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="1.0s"/>`,
-		"A long pause is cut.":                     `<tspan x="72" class="good">0 of 50</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/>`,
-		"The last lines are shown.":                `<g transform="translate(0 -40)">`,
-		"The lines move when the picture is full.": `values="0 0;0 0;`,
-		"The last line stays for some time.":       `dur="8.0s"`,
-		"Each move has its moment.":                `keyTimes="0.0000;0.1250;0.3750;`,
+		"A column is a character, and a text is not markup. The first line is always visible.": `<text y="20"><tspan x="24">0.0s</tspan>` +
+			`<tspan x="72">é</tspan><tspan x="96">R&amp;D &lt;script&gt;</tspan></text>`,
+		"A line comes at its time, and a loss has a colour.": `<text y="60"><tspan x="8">usual</tspan><tspan x="64" class="bad">9 of 50</tspan>` +
+			`<tspan x="136" class="good">0 of 16</tspan><set attributeName="visibility" to="hidden" begin="loop.begin" dur="3.0s"/></text>`,
+		"All lines fit.":                     `viewBox="0 0 896 80"`,
+		"The last line stays for some time.": `dur="8.0s"`,
 	} {
 		assert.Contains(t, svg.String(), want, reason)
 	}

@@ -93,7 +93,7 @@ func (p *place) play(ctx context.Context, out io.Writer, record string) (differs
 	if err := errors.Join(err, unplayed); err != nil {
 		return nil, err
 	}
-	heading(out, "In the meantime: runs that need care, under controllerkit")
+	heading(out, "In the meantime: the samples of examples/agentrun, under controllerkit")
 	more, err := p.show(ctx, out, samples)
 	return append(differs, more...), err
 }

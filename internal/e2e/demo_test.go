@@ -81,7 +81,7 @@ func assertCompared(t *testing.T, out string) {
 	t.Helper()
 	assert.Regexp(t, `(?m)^ +\d+\.\ds  usual has ended \d+ runs and controllerkit 50$`, out)
 	assert.Equal(t, 3, strings.Count(out, "kills both (kill -9)"))
-	assert.Regexp(t, `(?m)^usual +\d+ of 50 +0 of 50 +\d+ of 16 +\d{2,} +\d{2,}$`, out)
+	assert.Regexp(t, `(?m)^usual +\d+ of 50 +\d+ of 50 +\d+ of 16 +\d{2,} +\d{2,}$`, out)
 	assert.Regexp(t, `(?m)^controllerkit +0 of 50 +0 of 50 +\d+ of 16 +\d{2,} +\d{2,}$`, out)
 	assert.Contains(t, out, "Every sample ended as its file promises.")
 }
