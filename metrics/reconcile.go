@@ -106,14 +106,12 @@ func (c *Controller) end(ctx context.Context, a *attempt, r Result) {
 // done, because a deferred function may call done.
 func unwinding() bool {
 	var callers [3]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
-	for {
-		f, more := frames.Next()
-		if f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit" {
+	n := runtime.Callers(3, callers[:])
+	for _, pc := range callers[:n] {
+		name := runtime.FuncForPC(pc - 1).Name() // pc is where the caller goes on
+		if name == "runtime.gopanic" || name == "runtime.Goexit" {
 			return true
 		}
-		if !more {
-			return false
-		}
 	}
+	return false
 }
