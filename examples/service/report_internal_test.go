@@ -59,6 +59,7 @@ func TestAReport_LivesOnceThroughAllPackages(t *testing.T) {
 		began := metav1.NewTime(time.Now())
 		a.setJob(t, func(s *batchv1.JobStatus) { s.StartTime = &began })
 		assert.Equal(t, Running, a.report(t).Status.Phase)
+		assert.Equal(t, "1", value(p.get(t, "/metrics"), `controller_run_active{controller="report"}`))
 		time.Sleep(time.Hour)
 		ended := time.Now()
 		a.setJob(t, completed)
@@ -89,6 +90,7 @@ func assertMeasured(t *testing.T, page string) {
 	t.Helper()
 	for series, want := range map[string]string{
 		`controller_runs_total{controller="report",result="success"}`:          "1",
+		`controller_run_active{controller="report"}`:                           "0",
 		`controller_leader{lease="reports"}`:                                   "1",
 		`controller_status_writes_total{controller="report",result="written"}`: "4", // refused, created, running, succeeded
 		`controller_missing_jobs_total{controller="report"}`:                   "0",
