@@ -59,6 +59,13 @@ func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (res ctrl.Re
 	return r.reconcile(ctx, req)
 }
 
+// metricsOfClusters keeps the requests to several clusters apart.
+func metricsOfClusters(m *metrics.Metrics, configs map[string]*rest.Config) {
+	for cluster, config := range configs {
+		config.Wrap(kube.Transport(m.Scope(cluster)))
+	}
+}
+
 type (
 	rateLimiter  = workqueue.TypedRateLimiter[ctrl.Request]
 	requestQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]

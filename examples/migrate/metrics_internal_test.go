@@ -97,6 +97,31 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
+// TestEachClusterHasAScope: the requests to two clusters are apart.
+func TestEachClusterHasAScope(t *testing.T) {
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	set, err := metrics.New(endpoint, metrics.Options{})
+	require.NoError(t, err)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	configs := map[string]*rest.Config{"east": {Host: server.URL}, "west": {Host: server.URL}}
+	metricsOfClusters(set, configs)
+	for _, config := range configs {
+		client, err := rest.HTTPClientFor(config)
+		require.NoError(t, err)
+		answer, err := client.Get(server.URL + "/api/v1/pods")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	for _, cluster := range []string{"east", "west"} {
+		series := `controller_client_requests_total{code="4xx",group="",resource="pods",scope="` + cluster + `",verb="list"} 1`
+		assert.Contains(t, page.Body.String(), series)
+	}
+}
+
 // TestYourTests_OfMetrics is the code that the guide shows.
 func TestYourTests_OfMetrics(t *testing.T) {
 	endpoint, err := prom.New(prom.Options{})
