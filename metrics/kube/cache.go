@@ -4,8 +4,6 @@
 package kube
 
 import (
-	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -29,11 +27,7 @@ type Informer interface {
 // a bookmark each minute. For a resource that nothing changes it has a new
 // version when etcd last notified the API server: after seconds or, by etcd's
 // default, 10 minutes. An aggregated API server may send none.
-//
-// Make it with [NewCache]. Its methods are safe for concurrent use, and a nil
-// *Cache does nothing.
 type Cache struct {
-	resource string
 	informer Informer
 	stop     func()
 
@@ -45,32 +39,19 @@ type Cache struct {
 // NewCache exports the age of an informer's version as controller.cache.age
 // until Close. Call it where the informer starts: until the informer has listed
 // its objects, the age counts from this call. So a cache that is never filled
-// grows old. Each collection and each Check looks at the version. The resource
-// is the value of the label, such as "pods". A nil m, or a nil informer,
-// exports nothing. NewCache starts nothing.
+// grows old. Each collection looks at the version. The resource is the value of
+// the label, such as "pods". A nil m, or a nil informer, exports nothing.
+// NewCache starts nothing.
 func NewCache(m *metrics.Metrics, resource string, informer Informer) *Cache {
-	c := &Cache{resource: resource, informer: informer, moved: time.Now(), stop: func() {}}
+	c := &Cache{informer: informer, moved: time.Now(), stop: func() {}}
 	if !isnil.Is(informer) {
-		c.stop = m.ObserveCache(resource, c.Age)
+		c.stop = m.ObserveCache(resource, c.age)
 	}
 	return c
 }
 
-// Age is the time since the version of the informer was first seen, or since
-// NewCache if it has none. For a nil informer it is the time since NewCache.
-func (c *Cache) Age() time.Duration {
-	_, age := c.look()
-	return age
-}
-
-// look returns the informer's version and its age.
-func (c *Cache) look() (version string, age time.Duration) {
-	if c == nil {
-		return "", 0
-	}
-	if !isnil.Is(c.informer) {
-		version = c.informer.LastSyncResourceVersion() // code of others, so without mu
-	}
+func (c *Cache) age() time.Duration {
+	version := c.informer.LastSyncResourceVersion() // code of others, so without mu
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,36 +59,9 @@ func (c *Cache) look() (version string, age time.Duration) {
 		c.version = version
 		c.moved = now
 	}
-	return version, max(0, now.Sub(c.moved))
+	return max(0, now.Sub(c.moved))
 }
 
-// Check is a check for a readyz endpoint, such as controller-runtime's
-// AddReadyzCheck. It fails while the informer has not listed its objects, and
-// while its version is older than limit: give it 15 minutes or more. Use it
-// only if a process that is not ready should lose traffic, such as a process
-// that serves from its cache. Do not use it for livez: an API server that is
-// down would restart all controllers.
-func (c *Cache) Check(limit time.Duration) func(*http.Request) error {
-	return func(*http.Request) error {
-		if c == nil {
-			return nil
-		}
-		version, age := c.look()
-		if version == "" {
-			return fmt.Errorf("metrics/kube: the cache of %s has not been filled", c.resource)
-		}
-		if age > limit {
-			return fmt.Errorf("metrics/kube: the cache of %s got nothing from the API server "+
-				"for %v; want at most %v",
-				c.resource, age.Round(time.Second), limit)
-		}
-		return nil
-	}
-}
-
-// Close ends the series.
-func (c *Cache) Close() {
-	if c != nil {
-		c.stop()
-	}
-}
+// Close ends the series. Call it if the informer ends before the process. A
+// second Close does nothing.
+func (c *Cache) Close() { c.stop() }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -79,18 +78,15 @@ func ExampleQueueProvider() {
 	// <nil>
 }
 
-// The age of an informer's cache, and a check for readyz.
+// The age of an informer's cache. It counts from NewCache on, also if the
+// informer never gets anything.
 func ExampleNewCache() {
 	m, _ := set()
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, new(corev1.Pod), 0, nil)
 	c := kube.NewCache(m, "pods", informer)
-	ready := c.Check(15 * time.Minute)
-	fmt.Println(ready(nil)) // the informer was not started
-	fmt.Println(c.Age() < time.Minute)
-	c.Close()
+	// informer.RunWithContext(ctx)
+	c.Close() // if the informer ends before the process
 	// Output:
-	// metrics/kube: the cache of pods has not been filled
-	// true
 }
 
 func ExampleTransport() {
