@@ -174,8 +174,8 @@ func TestController_Hooks(t *testing.T) {
 // TestMetrics_ObserveCache: of two caches of a resource the older one shows.
 func TestMetrics_ObserveCache(t *testing.T) {
 	m, reader := newSet(t, metrics.Options{})
-	m.ObserveCache("pods", func() time.Duration { return time.Minute })
 	stop := m.ObserveCache("pods", func() time.Duration { return time.Hour })
+	m.ObserveCache("pods", func() time.Duration { return time.Minute })
 	m.ObserveCache("jobs", func() time.Duration { return -1 })
 	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 3600}, collect(t, reader))
 	stop()

@@ -69,9 +69,7 @@ func (k *keys) end(a *attempt, r Result, now time.Time) bool {
 		return false
 	}
 	a.ended = true
-	if k.running[a.key] == a {
-		delete(k.running, a.key)
-	}
+	delete(k.running, a.key)
 	switch {
 	case failed(r):
 		f, fails := k.failing[a.key]
