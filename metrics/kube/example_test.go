@@ -81,12 +81,14 @@ func ExampleQueueProvider() {
 // The age of an informer's cache. It counts from NewCache on, also if the
 // informer never gets anything.
 func ExampleNewCache() {
-	m, _ := set()
+	m, endpoint := set()
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, new(corev1.Pod), 0, nil)
-	c := kube.NewCache(m, "pods", informer)
-	// informer.RunWithContext(ctx)
+	c := kube.NewCache(m, "pods", informer) // then informer.RunWithContext(ctx)
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	fmt.Println(strings.Contains(page.Body.String(), `controller_cache_age_seconds{resource="pods"}`))
 	c.Close() // if the informer ends before the process
-	// Output:
+	// Output: true
 }
 
 func ExampleTransport() {
