@@ -40,9 +40,10 @@
 // the same result. VictoriaMetrics has each function of the expressions.
 //
 // An age begins again with each process. ControllerObjectFailing therefore
-// counts minutes over all processes. A process that ends and starts again and
-// again is not absent and not present: ControllerTargetAbsent and
-// ControllerNoLeader look at ten minutes. No alert reads the clock of a node.
+// counts minutes over all processes. A process in a crash loop is present for a
+// while after each start. ControllerTargetAbsent and ControllerNoLeader
+// therefore look at shares of ten minutes, and of half an hour. No alert reads
+// the clock of a node.
 //
 // # When not to use it
 //
