@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -24,10 +25,10 @@ const (
 	onejob = "onejob"
 )
 
-// counted is the code of a subject: a file, without some of its declarations.
-type counted struct {
-	subject, file string
-	without       []string
+// source is a file that is counted, without some of its functions.
+type source struct {
+	file    string
+	without []string
 }
 
 // code is what each subject writes for a Job that runs once and whose result is
@@ -35,13 +36,18 @@ type counted struct {
 // conditions, which are the work of the controller, and what the examples do
 // not have: Secrets, suspending, cancelling, the retention of runs. The
 // examples' set-up counts, the careful controller's does not.
-var code = []counted{
-	{careful, "../demo/baseline/careful.go", []string{"refuse", "suspend", "stop"}},
-	{careful, "../demo/baseline/job.go", []string{
-		"withoutJob", "cancelled", "withoutSecret", "newJob", "conditions", "Succeed", "expire",
+var code = []struct {
+	subject string
+	sources []source
+}{
+	{careful, []source{
+		{"../demo/baseline/careful.go", []string{"refuse", "suspend", "stop"}},
+		{"../demo/baseline/job.go", []string{
+			"withoutJob", "cancelled", "withoutSecret", "newJob", "conditions", "Succeed", "expire",
+		}},
 	}},
-	{onejob, "../../examples/controller-runtime/onejob/reconcile.go", []string{"newJob"}},
-	{first, "../../examples/controller-runtime/first/reconcile.go", nil},
+	{onejob, []source{{"../../examples/controller-runtime/onejob/reconcile.go", []string{"newJob"}}}},
+	{first, []source{{"../../examples/controller-runtime/first/reconcile.go", nil}}},
 }
 
 // unlike ends the lines of the careful controller for what the examples do not
@@ -53,51 +59,60 @@ const unlike = "+more"
 func lines(dir string) ([]bench.Figure, error) {
 	var all []bench.Figure
 	for _, of := range code {
-		n, err := of.lines(dir)
-		if err != nil {
-			return nil, err
+		total := 0
+		for _, s := range of.sources {
+			text, err := os.ReadFile(filepath.Join(dir, s.file))
+			if err != nil {
+				return nil, err
+			}
+			n, err := s.lines(string(text))
+			if err != nil {
+				return nil, err
+			}
+			total += n
 		}
-		last := len(all) - 1
-		if last >= 0 && all[last].Subject == of.subject {
-			n += all[last].Median
-			all = all[:last]
-		}
-		all = append(all, exactly(ownLines, "lines", of.subject, n))
+		all = append(all, exactly(ownLines, "lines", of.subject, float64(total)))
 	}
 	return all, nil
 }
 
-func (of counted) lines(dir string) (n float64, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, of.file))
-	if err != nil {
-		return 0, err
-	}
+func (s source) lines(text string) (n int, err error) {
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, of.file, text, 0)
+	file, err := parser.ParseFile(files, s.file, text, 0)
 	if err != nil {
 		return 0, err
 	}
-	rows := strings.Split(string(text), "\n")
+	rows := strings.Split(text, "\n")
+	missing := slices.Clone(s.without)
 	for _, d := range file.Decls {
-		if of.leavesOut(d) {
+		name := nameOf(d)
+		if slices.Contains(s.without, name) {
+			missing = slices.DeleteFunc(missing, func(other string) bool { return other == name })
 			continue
 		}
 		for _, row := range rows[files.Position(d.Pos()).Line-1 : files.Position(d.End()).Line] {
-			row = strings.TrimSpace(row)
-			if row != "" && !strings.HasPrefix(row, "//") && !strings.HasSuffix(row, unlike) {
+			if isCounted(d, strings.TrimSpace(row)) {
 				n++
 			}
 		}
 	}
+	if len(missing) > 0 {
+		return 0, fmt.Errorf("%s has no functions %v; correct the list of what is not counted", s.file, missing)
+	}
 	return n, nil
 }
 
-func (of counted) leavesOut(d ast.Decl) bool {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		return slices.Contains(of.without, d.Name.Name)
-	case *ast.GenDecl:
-		return d.Tok == token.IMPORT
+// nameOf is the name of a function, or empty.
+func nameOf(d ast.Decl) string {
+	if f, ok := d.(*ast.FuncDecl); ok {
+		return f.Name.Name
 	}
-	return false
+	return ""
+}
+
+func isCounted(d ast.Decl, row string) bool {
+	if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+		return false
+	}
+	return row != "" && !strings.HasPrefix(row, "//") && !strings.HasSuffix(row, unlike)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,8 @@ const sievePlans = "plans of Sieve: "
 // wrongs are the columns of its table that are compared.
 var wrongs = []string{"result lost", "second Job", "Event lost"}
 
-// sieve takes the counts of make sieve from its page, over all patterns. The
-// directory is internal/bench.
+// sieve takes the counts of make sieve from its page. The directory is
+// internal/bench.
 func sieve(dir string) ([]bench.Figure, error) {
 	page, err := os.ReadFile(filepath.Join(dir, "..", "docs", "evidence.md"))
 	if err != nil {
@@ -32,27 +33,33 @@ func sieve(dir string) ([]bench.Figure, error) {
 	if !found {
 		return nil, errors.New("evidence.md has no <!-- sieve --> with an <!-- end -->")
 	}
-	counts := map[[2]string]float64{} // by subject and column
+	return totals(table)
+}
+
+// totals adds the rows of each controller, one for each pattern, in a Markdown
+// table.
+func totals(table string) ([]bench.Figure, error) {
 	var head, subjects []string
+	counts := map[[2]string]float64{} // by subject and column
 	for line := range strings.Lines(table) {
 		if !strings.HasPrefix(line, "| ") {
 			continue
 		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | ")
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
 		if head == nil {
 			head = cells
 			continue
 		}
 		subject := strings.ReplaceAll(cells[0], "this example", ours)
-		if len(subjects) == 0 || subjects[len(subjects)-1] != subject {
+		if !slices.Contains(subjects, subject) {
 			subjects = append(subjects, subject)
 		}
-		for i := 2; i < len(cells); i++ {
-			n, err := strconv.ParseFloat(cells[i], 64)
+		for i, cell := range cells[2:] {
+			n, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
 				return nil, fmt.Errorf("evidence.md: sieve: %w", err)
 			}
-			counts[[2]string{subject, head[i]}] += n
+			counts[[2]string{subject, head[i+2]}] += n
 		}
 	}
 	var all []bench.Figure
