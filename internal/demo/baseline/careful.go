@@ -126,8 +126,8 @@ func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bo
 		return false, client.IgnoreNotFound(err)
 	}
 	switch err := r.Create(ctx, job); {
-	case apierrors.IsInvalid(err):
-		return set(run, fails("InvalidSpec", err.Error())), nil
+	case apierrors.IsInvalid(err): // +more
+		return set(run, fails("InvalidSpec", err.Error())), nil // +more
 	case apierrors.IsAlreadyExists(err):
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 			return false, err

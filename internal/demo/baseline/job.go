@@ -45,7 +45,7 @@ type state struct {
 	phase             v1alpha1.Phase
 	reason, message   string
 	ref               *jobgc.Ref   // nil keeps the recorded one
-	started, finished *metav1.Time // of the Job, if they exist
+	started, finished *metav1.Time // of the Job, if they exist +more
 }
 
 func fails(reason, message string) *state {
@@ -111,17 +111,17 @@ func follow(job *batchv1.Job) *state {
 	case end != nil && end.Type == batchv1.JobComplete:
 		s.phase, s.reason = v1alpha1.Succeeded, "JobSucceeded"
 		s.ref.Outcome = jobgc.Succeeded
-		s.started, s.finished = job.Status.StartTime, job.Status.CompletionTime
+		s.started, s.finished = job.Status.StartTime, job.Status.CompletionTime // +more
 	case end != nil:
 		s.phase, s.reason = v1alpha1.Failed, "JobFailed"
 		s.message = fmt.Sprintf("Job %s failed: %s: %s", job.Name, end.Reason, end.Message)
 		s.ref.Outcome = jobgc.Failed
-		s.started, s.finished = job.Status.StartTime, &end.LastTransitionTime
+		s.started, s.finished = job.Status.StartTime, &end.LastTransitionTime // +more
 	case *job.Spec.Suspend: // +more
 		s.reason = "Suspended" // +more
 	case job.Status.StartTime != nil:
 		s.phase, s.reason = v1alpha1.Running, "JobRunning"
-		s.started = job.Status.StartTime
+		s.started = job.Status.StartTime // +more
 	}
 	return s
 }
@@ -185,13 +185,13 @@ func set(run *v1alpha1.AgentRun, s *state) (changed bool) {
 		st.JobRef = s.ref
 	}
 	now := metav1.Now()
-	if st.StartedAt == nil {
-		st.StartedAt = s.started
-	}
-	if s.phase.Progress() == status.Done && st.FinishedAt == nil {
-		st.FinishedAt = cmp.Or(s.finished, &now)
-	}
-	conditions(run)
+	if st.StartedAt == nil { // +more
+		st.StartedAt = s.started // +more
+	} // +more
+	if s.phase.Progress() == status.Done && st.FinishedAt == nil { // +more
+		st.FinishedAt = cmp.Or(s.finished, &now) // +more
+	} // +more
+	conditions(run) // +more
 	st.ObservedGeneration = run.Generation
 	if equality.Semantic.DeepEqual(before, st) {
 		return false

@@ -34,8 +34,9 @@ type source struct {
 // code is what each subject writes for a Job that runs once and whose result is
 // not lost, a status and an Event. It leaves out the Job's template and the
 // conditions, which are the work of the controller, and what the examples do
-// not have: Secrets, suspending, cancelling, the retention of runs. The
-// examples' set-up counts, the careful controller's does not.
+// not have: Secrets, suspending, cancelling, the times and the retention of
+// runs, the end of one that the API server finds invalid. The examples' set-up
+// counts, the careful controller's does not.
 var code = []struct {
 	subject string
 	sources []source
