@@ -98,9 +98,12 @@ func newJob(task *v1.Task) *batchv1.Job {
 			Namespace:       task.Namespace,
 			OwnerReferences: []metav1.OwnerReference{owner},
 		},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{container},
-		}}},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: task.Spec.PodAnnotations},
+			Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				Containers:    []corev1.Container{container},
+			},
+		}},
 	}
 }

@@ -53,6 +53,7 @@ func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1.AddToScheme(scheme))
 	task := &v1.Task{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}
+	task.Spec.PodAnnotations = map[string]string{"example.com/team": "a"}
 	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).Build()
 	cluster := fake.NewClientset()
 	jobgctest.GiveUIDs(cluster)
@@ -69,6 +70,7 @@ func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
 	jobs := cluster.BatchV1().Jobs("default")
 	job, err := jobs.Get(t.Context(), "run-1", metav1.GetOptions{})
 	require.NoError(t, err)
+	assert.Equal(t, task.Spec.PodAnnotations, job.Spec.Template.Annotations)
 	now := metav1.Now()
 	job.Status.StartTime = &now
 	job, err = jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
