@@ -53,6 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := task.DeepCopy()
 	ref, found, err := r.Jobs.Step(ctx, jobgc.Request{
 		Owner: task, Ref: task.Status.Job, Done: task.Done(),
+		// Name: what your Jobs have been called so far, if you have any.
 		Job: func() (*batchv1.Job, error) { return newJob(task), nil },
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
 			live := new(v1.Task)
