@@ -5,7 +5,10 @@ package prom_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -99,13 +104,119 @@ func TestEqualSeriesOfOthers(t *testing.T) {
 	assert.NotEmpty(t, told)
 }
 
-// Two libraries use one name for different things on this endpoint.
-func TestConflictOfTwoScopes(t *testing.T) {
-	ep := endpoint(t, prom.Options{}, 1)
-	g, err := ep.Meter("other").Float64Gauge("a.duration.seconds") // becomes the name of the histogram
-	require.NoError(t, err)
-	g.Record(t.Context(), 1)
-	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
+// Two meters have one series, or one name for different things. One of them is
+// served, and the scrape reports the other.
+func TestScrape_ReportsWhatTwoMetersBothHave(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		record func(*testing.T, metric.Meter)
+		want   string
+		says   string
+	}{
+		"Series": {
+			"Of two equal series one is served.", func(t *testing.T, m metric.Meter) {
+				t.Helper()
+				c, err := m.Int64Counter("a.thing", metric.WithUnit("{thing}"))
+				require.NoError(t, err)
+				c.Add(t.Context(), 1, metric.WithAttributes(attribute.Int("i", 0)))
+			}, "a_thing_total", "was collected before with the same name and label values",
+		},
+		"Kind": {
+			"A gauge under the name of the histogram makes one of them disappear.", func(t *testing.T, m metric.Meter) {
+				t.Helper()
+				g, err := m.Float64Gauge("a.duration.seconds") // becomes the name of the histogram
+				require.NoError(t, err)
+				g.Record(t.Context(), 1)
+			}, "a_duration_seconds", "invalid",
+		},
+		"Suffix": {
+			"A counter under the name of the histogram's count collides with it.", func(t *testing.T, m metric.Meter) {
+				t.Helper()
+				g, err := m.Float64Gauge("a.duration.seconds.count")
+				require.NoError(t, err)
+				g.Record(t.Context(), 1)
+			}, "a_duration_seconds", "collides with",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r reported
+			ep := endpoint(t, prom.Options{OnError: r.add}, 2)
+			tc.record(t, ep.Meter("other"))
+			got := text(t, ep)
+			assert.Contains(t, got, `a_thing_total{i="1"} 1`)
+			assert.Equal(t, 1, strings.Count(got, "\n# TYPE "+tc.want+" "), tc.reason)
+			require.Len(t, r.errs, 1, tc.reason)
+			require.ErrorContains(t, r.errs[0], tc.says)
+			require.ErrorContains(t, r.errs[0], "metrics/prom: collect: ")
+		})
+	}
+}
+
+// A value or a name that is not UTF-8, or no name, costs the series.
+func TestScrape_LeavesOutWhatIsNotUTF8(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bad  attribute.KeyValue
+		says string
+	}{
+		"Value": {attribute.String("a", "\xff"), `label value "\xff" is not valid UTF-8`},
+		"Name":  {attribute.String("\xff\xfe", "a"), "invalid name"},
+		"Empty": {attribute.String("", "a"), "label name is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r reported
+			ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+			c, err := ep.Meter("x").Int64Counter("c")
+			require.NoError(t, err)
+			c.Add(t.Context(), 1, metric.WithAttributes(tc.bad))
+			c.Add(t.Context(), 1, metric.WithAttributes(attribute.String("a", "good")))
+			got := text(t, ep)
+			assert.Contains(t, got, `a_thing_total{i="0"} 1`)
+			assert.Contains(t, got, `c_total{a="good"} 1`)
+			require.Len(t, r.errs, 1)
+			require.ErrorContains(t, r.errs[0], tc.says)
+		})
+	}
+}
+
+// Instruments and callbacks come and go while scrapes run.
+func TestScrape_WhileInstrumentsAreMade(t *testing.T) {
+	ep := endpoint(t, prom.Options{OnError: func(err error) { assert.NoError(t, err) }}, 1)
+	var all sync.WaitGroup
+	for g := range 2 {
+		all.Go(func() {
+			for range 50 {
+				assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
+			}
+		})
+		all.Go(func() {
+			for n := range 50 {
+				registered := observed(t, ep, fmt.Sprintf("new.%d.%d", g, n), 1, fine)
+				if n%2 == 0 {
+					assert.NoError(t, registered.Unregister())
+				}
+			}
+		})
+	}
+	all.Wait()
+	got := text(t, ep)
+	assert.Contains(t, got, "\nnew_0_49_total 1\n")
+	assert.NotContains(t, got, "new_0_48_total")
+}
+
+// A scrape that a callback holds up does not hold up Shutdown without
+// Options.Readers. The scrape after it is empty.
+func TestShutdown_DoesNotWaitForACallbackThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		ep := withDefaults(t, prom.Options{}, 1)
+		observed(t, ep, "theirs", 7, func() error { <-release; return nil })
+		assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
+		require.NoError(t, ep.Shutdown(t.Context()))
+		got := text(t, ep)
+		assert.NotContains(t, got, "a_thing_total")
+		assert.Contains(t, got, "\nprocess_start_time_seconds ")
+		close(release)
+	})
 }
 
 // A callback or a gatherer that hangs costs the scrape. Records go on. The next
@@ -142,9 +253,9 @@ func TestScrape_AnswersAfterTheTimeout(t *testing.T) {
 				assert.Equal(t, 5*time.Second, time.Since(start))
 				counter.Add(t.Context(), 1)
 
-				wait = func() {}
 				close(release)
 				synctest.Wait()
+				wait = func() {}
 				got := text(t, ep)
 				for _, series := range []string{"before_total 100", "theirs_total 7", "records_total 1"} {
 					assert.Contains(t, got, "\n"+series+"\n")

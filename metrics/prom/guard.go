@@ -46,7 +46,9 @@ func (m meter) RegisterCallback(
 	c := &callback{meter: m.name}
 	call := func(ctx context.Context, o metric.Observer) error {
 		err := guarded(func() error { return f(ctx, o) })
-		m.failures.set(c, err)
+		if err != nil {
+			m.failures.set(c, err)
+		}
 		return nil
 	}
 	return m.Meter.RegisterCallback(call, instruments...)
@@ -55,8 +57,8 @@ func (m meter) RegisterCallback(
 // callback identifies a registered callback.
 type callback struct{ meter string }
 
-// failures are the errors of the callbacks whose last call failed. A callback
-// has at most one, because Options.Readers may collect where nothing scrapes.
+// failures are the errors of callbacks since the last scrape. A callback has at
+// most one, because Options.Readers may collect where nothing scrapes.
 type failures struct {
 	mu   sync.Mutex
 	errs map[*callback]error
@@ -65,10 +67,6 @@ type failures struct {
 func (f *failures) set(c *callback, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err == nil {
-		delete(f.errs, c)
-		return
-	}
 	if f.errs == nil {
 		f.errs = map[*callback]error{}
 	}

@@ -13,11 +13,14 @@ import (
 )
 
 func TestPopulated_ExposesEachController(t *testing.T) {
-	h, err := populated(t.Context(), 2)
-	require.NoError(t, err)
-	require.NoError(t, scrape(t.Context(), h))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	assert.Contains(t, w.Body.String(), `controller_reconciles_total{controller="controller-1",result="success"} 1`)
-	assert.Contains(t, w.Body.String(), `controller_queue_adds_total{controller="controller-0"} 1`)
+	for _, of := range []pages{exported, official} {
+		h, err := populated(t.Context(), of, 2)
+		require.NoError(t, err)
+		require.NoError(t, scrape(t.Context(), h))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(t, w.Body.String(), `controller_reconciles_total{controller="controller-1",result="success"} 1`)
+		assert.Contains(t, w.Body.String(), `controller_queue_adds_total{controller="controller-0"} 1`)
+		assert.Contains(t, w.Body.String(), "\nprocess_start_time_seconds ")
+	}
 }
