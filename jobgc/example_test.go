@@ -117,7 +117,7 @@ type managerCache struct{ jobs *server }
 // Get reads into job.
 func (m managerCache) Get(_ context.Context, key types.NamespacedName, into metav1.Object, _ ...metav1.GetOptions) error {
 	stored := m.jobs.jobs[key.Name]
-	if stored == nil {
+	if stored == nil || stored.Namespace != key.Namespace {
 		return notFound(key.Name)
 	}
 	job, _ := into.(*batchv1.Job)

@@ -61,7 +61,7 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 		{name: "cancel, faults", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Faults: 1}},
 		{name: "cancel, late writes", acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Late: 1}},
 		{name: "cancel, held", hold: finalizer, acts: actors{cancels}, budgets: world.Budgets{Acts: 1, Crashes: 1}},
-		{name: "suspend", acts: actors{suspends, resumes}, budgets: world.Budgets{Acts: 2}},
+		{name: "resume", isSuspended: true, acts: actors{resumes}, budgets: world.Budgets{Acts: 1}},
 		{name: "suspend, kills", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Crashes: 1, Stale: 1}},
 		{name: "suspend, faults", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Faults: 1}},
 		{name: "suspend, late writes", acts: actors{suspends}, budgets: world.Budgets{Acts: 1, Late: 1}},
@@ -73,6 +73,7 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 		{name: "taken over, held", jobName: "nightly", hold: finalizer, budgets: world.Budgets{Crashes: 1, Faults: 1}},
 		{name: "older owner", hasEarlier: true, acts: actors{deletesEarlier}, budgets: world.Budgets{Acts: 1, Crashes: 1, Faults: 1}},
 		{name: "policy", policy: 100, budgets: world.Budgets{Crashes: 1, Faults: 1}},
+		{name: "policy, waits", policy: 100, budgets: world.Budgets{Waits: 1}},
 		{name: "policy, held", policy: 100, hold: finalizer, budgets: world.Budgets{Faults: 1}},
 		{name: "template TTL of 0", asked: ptr.To[int32](0), budgets: world.Budgets{Crashes: 1, Faults: 1}},
 	} {
@@ -142,18 +143,19 @@ func (r *run) DeepCopyInto(out *run) {
 
 // runModel is one row of the search.
 type runModel struct {
-	name       string
-	hold       string // Options.Finalizer
-	replicas   int
-	isUncached bool
-	fails      bool
-	jobName    string // Request.Name; its Job is there, and has a TTL
-	hasEarlier bool   // the run controls the Job of an earlier version
-	policy     int    // the TTL that a policy sets on each new Job
-	asked      *int32 // the TTL that the Job is built with
-	retention  Retention
-	acts       actors
-	budgets    world.Budgets
+	name        string
+	hold        string // Options.Finalizer
+	replicas    int
+	isUncached  bool
+	fails       bool
+	jobName     string // Request.Name; its Job is there, and has a TTL
+	isSuspended bool   // the run begins so
+	hasEarlier  bool   // the run controls the Job of an earlier version
+	policy      int    // the TTL that a policy sets on each new Job
+	asked       *int32 // the TTL that the Job is built with
+	retention   Retention
+	acts        actors
+	budgets     world.Budgets
 }
 
 // model is the world of a row.
@@ -178,6 +180,9 @@ func (m runModel) model(t *testing.T) world.Model[runFacts] {
 		out.Replicas = append(out.Replicas, m.begin)
 	}
 	owner := world.Request{Verb: "create", Key: theRun, Body: []byte(`{"spec":{}}`)}
+	if m.isSuspended {
+		owner.Body = []byte(`{"spec":{"suspend":true}}`)
+	}
 	answer, _ := out.Store.Do(owner)
 	require.NoError(t, answer.Err)
 	require.Equal(t, theJob.Name, "run-"+string(answer.Object.UID))

@@ -111,12 +111,25 @@ func (m runModel) checkRun(f runFacts, w world.Write) string {
 		return "the end " + before.Status.End + " became " + after.Status.End
 	case before.Status.End == after.Status.End || after.Status.End == string(Cancelled):
 		return ""
-	case after.Status.End == lostEnd && m.hold != "" && is.UID == f.job && f.outcome != "" && m.policy == 0 && m.jobName == "":
-		return "a held Job was lost, although it had finished"
+	case after.Status.End == lostEnd && is.UID == f.job && f.outcome != "" && !m.mayLose():
+		return "a Job was lost, although it had finished"
 	case after.Status.End != lostEnd && (is.UID != f.job || Outcome(after.Status.End) != f.outcome):
 		return "the end " + after.Status.End + " is not that of the Job"
 	}
 	return ""
+}
+
+// mayLose reports whether the result of a Job can be lost before its record: a
+// person deletes a Job that is not held, or an outage is longer than the TTL of
+// a policy or of an earlier version.
+func (m runModel) mayLose() bool {
+	switch {
+	case m.policy > 0, m.jobName != "":
+		return m.budgets.Crashes+m.budgets.Faults > 0
+	case m.hold != "":
+		return false
+	}
+	return len(m.acts) > 0
 }
 
 // right is what is missing at the end of a world without faults.
