@@ -160,14 +160,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestSweepOfWhatIsGone(t *testing.T) {
-	c := newCluster(ran("a", 2*time.Hour))
-	c.live = nil
-	deleted, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
-	require.NoError(t, err)
-	assert.Zero(t, deleted)
-}
-
 // Runs that pile up because something other than the API server answers must be
 // reported as an error.
 func TestSweepIsNotFooled(t *testing.T) {
