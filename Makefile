@@ -34,7 +34,7 @@ NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep 
 
 # What runs where. PLANE are tests of examples/agentrun that start a control plane. make e2e runs them, and SUITES without
 # LONG. make test-all runs the rest of internal/e2e, and what is in REST without the race detector.
-PLANE  := TheManagerRunsAgentRuns|ALateCache
+PLANE  := TheManagerRunsAgentRuns
 SUITES := . ./status ./events ./jobgc
 LONG   := TestDemoOnANamedCluster|TestPrometheusOperatorTakesTheManifests
 APART  := internal/e2e/chart internal/e2e/rollout internal/adoption/consumer
