@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -365,4 +366,32 @@ func TestCommit_ReportsAnUndeclaredField(t *testing.T) {
 		require.ErrorContains(t, err, "status."+field, "or each reconcile would write it again")
 		assert.Equal(t, status.Written, result)
 	}
+}
+
+// TestCommit_PrunedFieldsWithoutOmitempty: a typed reply shows their zeros.
+func TestCommit_PrunedFieldsWithoutOmitempty(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	s.prunes = []string{"active", "totals"}
+	for i := range 5 {
+		before := get[Report](t, s, "a")
+		after := before.DeepCopy()
+		after.Status.Active = int32(10 + i)
+		after.Status.Totals.Failed = int64(20 + i)
+		_, _ = commit(t, s, before, after, running) // the first one says that the fields were not kept
+	}
+	assert.Equal(t, 1, s.sent())
+}
+
+// TestCommit_OneFormInAListIsNoChange: a program writes a number as it decodes
+// it, and JSON has several forms of it.
+func TestCommit_OneFormInAListIsNoChange(t *testing.T) {
+	s, _ := start(t)
+	s.restatus("a", `{"counts":[1,[2]]}`)
+	before := get[unstructured.Unstructured](t, s, "a")
+	after := before.DeepCopy()
+	after.Object["status"].(map[string]any)["counts"] = []any{json.RawMessage("1.0"), []any{json.RawMessage("2e0")}}
+	result, err := commit(t, s, before, after, status.Facts{})
+	require.NoError(t, err)
+	assert.Equal(t, status.Unchanged, result)
 }
