@@ -119,7 +119,7 @@ func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
 		table += " |\n"
 	}
 	const killed = ", controller killed 3 times: "
-	row("results lost while the controller is killed", func(subject string) string {
+	row("results lost while the controller is killed 3 times", func(subject string) string {
 		_, lost := figure(load+killed+"results lost", "runs", subject)
 		return fmt.Sprintf("%.0f of %d", lost, measured.Runs*measured.Rounds)
 	})
@@ -128,7 +128,7 @@ func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
 		_, all := figure(load+killed+"failed", "runs", subject)
 		return fmt.Sprintf("%.0f of %.0f", lost, all)
 	})
-	row("second Jobs at kills and old caches ([Sieve](internal/docs/evidence.md#stale-caches))", func(subject string) string {
+	row("second Jobs in plans of kills and old caches ([Sieve](internal/docs/evidence.md#stale-caches))", func(subject string) string {
 		twice, _ := figure("plans of Sieve: second Job", "plans", subject)
 		all, _ := figure("plans of Sieve: plans", "plans", subject)
 		return fmt.Sprintf("%.0f of %.0f", twice, all)
