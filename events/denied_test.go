@@ -19,17 +19,6 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// until refuses with err for a while.
-func until(end time.Duration, err func() error) func(context.Context, request) error {
-	began := time.Now()
-	return func(context.Context, request) error {
-		if time.Since(began) < end {
-			return err()
-		}
-		return nil
-	}
-}
-
 // TestRefusal_OfTwoThePermissionIsNamed: the error names the missing permission
 // of either group.
 func TestRefusal_OfTwoThePermissionIsNamed(t *testing.T) {

@@ -63,7 +63,7 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 		r.isStarted = true
 	})
 	if !isFirst {
-		return errors.New("events: runWith: the Recorder was started before; make one Recorder and run it once")
+		return errors.New("events: runWith: the Recorder was started before; want one RunWith of a Recorder")
 	}
 	log := r.logger(ctx)
 	r.logScheme(log)

@@ -4,7 +4,6 @@
 package rollout_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,18 +66,6 @@ func TestCounts(t *testing.T) {
 			assert.Equal(t, [2]int32{tc.canary, tc.stable}, [2]int32{canary, stable}, tc.reason)
 		})
 	}
-}
-
-func withinTheBounds(t *testing.T, replicas, weight, surge int32) {
-	t.Helper()
-	canary, stable := sized(replicas, fmt.Sprint(surge), fmt.Sprint(1-surge)).Counts(weight)
-	sum := canary + stable
-	ok := canary >= 0 && stable >= 0 && (sum == replicas || sum == replicas+surge && replicas > 0)
-	stuck := surge == 0 && replicas*weight%100 == 50 && replicas*weight/100 == replicas-1
-	if weight > 0 && weight < 100 && replicas > 0 && replicas+surge > 1 && !stuck {
-		ok = ok && canary > 0 && stable > 0
-	}
-	assert.True(t, ok, "%d replicas, weight %d, surge %d: %d and %d", replicas, weight, surge, canary, stable)
 }
 
 func TestCounts_WithTrafficRouting(t *testing.T) {

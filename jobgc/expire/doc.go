@@ -31,8 +31,8 @@
 // Every deletion carries the run's uid and resourceVersion as preconditions. A
 // run that was edited, retained or recreated since it was read therefore stays,
 // and the next sweep decides again. One sweep makes at most 100 deletions, the
-// most overdue first. A run that cannot be deleted does not block the others. The garbage collector deletes what a run owns, in the
-// background.
+// most overdue first. A run that cannot be deleted does not block the others.
+// The garbage collector deletes what a run owns, in the background.
 //
 // # RBAC
 //
