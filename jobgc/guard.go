@@ -152,7 +152,9 @@ type Guard struct {
 	refs     recent[types.UID, Ref]                 // by owner, of the Jobs that this Guard created
 	released recent[types.UID, struct{}]            // by Job
 	owned    recent[string, map[types.UID][]string] // by namespace: the names of the Jobs of each owner
-	listing  turns                                  // by namespace
+
+	mu    sync.Mutex
+	turns map[string]chan struct{} // by namespace, of those whose owners may be older than this process
 }
 
 // New returns a Guard. The function client returns the Job client of a
@@ -202,6 +204,7 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 		cached: cached,
 		opts:   opts,
 		began:  sync.OnceValue(time.Now),
+		turns:  map[string]chan struct{}{},
 	}, nil
 }
 

@@ -6,7 +6,6 @@ package jobgc
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,11 +38,13 @@ func (c *call) checkOthers(ctx context.Context) error {
 // It lists them live, because a cache may lack some: once in ten seconds, for
 // all owners that ask meanwhile.
 func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
-	done, err := g.listing.take(ctx, namespace)
-	if err != nil {
-		return nil, fmt.Errorf("wait for the list of the Jobs in %s: %w", namespace, err)
+	turn := g.turnIn(namespace)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the list of the Jobs in %s: %w", namespace, ctx.Err())
 	}
-	defer done()
 	names, ok := g.owned.get(namespace)
 	if ok {
 		return names[owner], nil
@@ -67,46 +68,14 @@ func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) 
 	return names[owner], nil
 }
 
-// turns lets one caller at a time go on for each key.
-type turns struct {
-	mu    sync.Mutex
-	taken map[string]chan struct{} // closed when the turn ends
-}
-
-// take waits for a turn. Call done at its end.
-func (t *turns) take(ctx context.Context, key string) (done func(), err error) {
-	for ctx.Err() == nil {
-		before := t.try(key)
-		if before == nil {
-			return func() { t.end(key) }, nil
-		}
-		select {
-		case <-before:
-		case <-ctx.Done():
-		}
+// turnIn returns what one call at a time holds while it lists a namespace.
+func (g *Guard) turnIn(namespace string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	turn, ok := g.turns[namespace]
+	if !ok {
+		turn = make(chan struct{}, 1)
+		g.turns[namespace] = turn
 	}
-	return nil, ctx.Err()
-}
-
-// try takes a turn that is free. Otherwise it returns the end of the turn
-// before.
-func (t *turns) try(key string) <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	before, ok := t.taken[key]
-	if ok {
-		return before
-	}
-	if t.taken == nil {
-		t.taken = map[string]chan struct{}{}
-	}
-	t.taken[key] = make(chan struct{})
-	return nil
-}
-
-func (t *turns) end(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	close(t.taken[key])
-	delete(t.taken, key)
+	return turn
 }

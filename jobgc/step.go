@@ -307,10 +307,8 @@ func (c *call) remove(ctx context.Context, job *batchv1.Job, seen Observation) (
 		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
 	seen.State = Cancelled
-	wasGone, err := isGone(err, c.ref)
+	_, err = isGone(err, c.ref) // then nothing is left to do
 	switch {
-	case wasGone:
-		return seen, nil
 	case err == nil:
 		if unhold(job, c.opts.Finalizer) != nil {
 			seen.After = poll // to release it
