@@ -82,8 +82,8 @@ func (f *failures) take() error {
 	return err
 }
 
-// exported is the collector of OpenTelemetry's exporter. A callback that
-// belongs to one instrument has no guard of its own. Its panic would end the
+// exported is the collector of OpenTelemetry's exporter. The meter does not
+// guard a callback that an instrument was created with. Its panic would end the
 // process: a registry of client_golang v1.23 collects in separate goroutines.
 type exported struct {
 	prometheus.Collector
@@ -95,8 +95,8 @@ type exported struct {
 func (e *exported) Collect(ch chan<- prometheus.Metric) {
 	err := guarded(func() error {
 		if e.panicked.Load() {
-			// The SDK still has what other callbacks observed before the panic,
-			// and would add it to what they observe next.
+			// The SDK still has the values that other callbacks observed before
+			// the panic, and would add the next ones to them.
 			e.discard()
 		}
 		e.Collector.Collect(ch)
