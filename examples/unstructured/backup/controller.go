@@ -88,6 +88,7 @@ func New(
 				c.enqueue(is)
 			}
 		},
+		DeleteFunc: c.enqueue, // a Backup that is gone does not fail any longer
 	})
 	if err != nil {
 		return nil, err
@@ -111,6 +112,9 @@ func New(
 }
 
 func (c *Controller) enqueue(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
 	if o, ok := obj.(metav1.Object); ok {
 		c.queue.Add(types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 	}

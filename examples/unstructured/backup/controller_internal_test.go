@@ -34,6 +34,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
@@ -271,7 +272,22 @@ func newStill(t *testing.T, dyn *dynamicfake.FakeDynamicClient) *Controller {
 	require.NoError(t, enter(running, inProgress, ""))
 	require.NoError(t, keep(running, jobgc.Ref{Name: "run-1", UID: "job-1"}))
 	require.NoError(t, c.stored.Add(running))
+	t.Cleanup(c.queue.ShutDown)
 	return c
+}
+
+// TestABackupThatIsGone_DoesNotFail: it is reconciled once more.
+func TestABackupThatIsGone_DoesNotFail(t *testing.T) {
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
+	c := newStill(t, dyn)
+	gone := newBackup()
+	require.NoError(t, c.stored.Delete(gone))
+	c.enqueue(cache.DeletedFinalStateUnknown{Key: "default/nightly", Obj: gone})
+	require.Equal(t, 1, c.queue.Len())
+	key, _ := c.queue.Get()
+	after, err := c.measured(t.Context(), key)
+	require.NoError(t, err)
+	assert.Zero(t, after)
 }
 
 func TestAWriteThatFails_IsLogged(t *testing.T) {
