@@ -45,9 +45,9 @@ func mapKey(key any) any {
 	return fmt.Sprint(key)
 }
 
-// begin notes that a key runs. It returns false if an earlier reconcile of the
+// start notes that a key runs. It returns false if an earlier reconcile of the
 // key has not ended, and ends it.
-func (k *keys) begin(a *attempt) bool {
+func (k *keys) start(a *attempt) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	earlier, runs := k.running[a.key]
@@ -60,9 +60,9 @@ func (k *keys) begin(a *attempt) bool {
 	return !runs
 }
 
-// end notes the result of a reconcile. It returns false if the reconcile has
+// finish notes the result of a reconcile. It returns false if the reconcile has
 // ended before.
-func (k *keys) end(a *attempt, r Result, now time.Time) bool {
+func (k *keys) finish(a *attempt, r Result, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if a.ended {

@@ -58,7 +58,7 @@ func (c *Controller) Begin(
 	}
 	s := c.m.set
 	a := &attempt{key: mapKey(key), start: time.Now()}
-	if !c.keys.begin(a) {
+	if !c.keys.start(a) {
 		s.reconciles.Add(ctx, 1, c.results[forgotten])
 	}
 	if s.tracer != nil {
@@ -85,7 +85,7 @@ func (c *Controller) Begin(
 
 func (c *Controller) end(ctx context.Context, a *attempt, r Result) {
 	now := time.Now()
-	if !c.keys.end(a, r, now) {
+	if !c.keys.finish(a, r, now) {
 		return
 	}
 	s := c.m.set
