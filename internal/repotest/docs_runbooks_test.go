@@ -184,6 +184,25 @@ func settings(t *testing.T) map[string]bool {
 //
 //req:shows O4
 func TestRunbooksNameWhatExists(t *testing.T) {
+	metrics := metricNames(t)
+	readme := read(t, runbooks+"README.md")
+	for name, body := range tracked(t, "examples/operate/runbooks/*.md", "examples/operate/metrics.md") {
+		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
+			several := strings.HasSuffix(m, "_") // the common beginning of their names
+			assert.True(t, several || metrics[m], "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
+		}
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
+			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
+				assert.Contains(t, readme, "export "+v[1]+"=", "%s uses %s; export it in %sREADME.md", name, v[0], runbooks)
+			}
+		}
+	}
+}
+
+// metricNames returns the names that Prometheus gives to the instruments in the
+// comment of package metrics.
+func metricNames(t *testing.T) map[string]bool {
+	t.Helper()
 	metrics := map[string]bool{}
 	rows := regexp.MustCompile(`(?m)^//\t(controller\.\S+) +(\w+) +(s\b)?`).FindAllStringSubmatch(read(t, "metrics/doc.go"), -1)
 	require.Greater(t, len(rows), 20, "this test no longer finds the table in metrics/doc.go; fix its pattern")
@@ -203,18 +222,7 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 			metrics[name] = true
 		}
 	}
-	readme := read(t, runbooks+"README.md")
-	for name, body := range tracked(t, "examples/operate/runbooks/*.md", "examples/operate/metrics.md") {
-		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
-			several := strings.HasSuffix(m, "_") // the common beginning of their names
-			assert.True(t, several || metrics[m], "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
-		}
-		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
-			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
-				assert.Contains(t, readme, "export "+v[1]+"=", "%s uses %s; export it in %sREADME.md", name, v[0], runbooks)
-			}
-		}
-	}
+	return metrics
 }
 
 // TestRunbooks_KeepInstallationsApart: each query of a runbook groups by the

@@ -226,10 +226,10 @@ func unit(expr string) string {
 func TestVictoriaMetricsTakesEveryQuery(t *testing.T) {
 	for _, q := range queries(t, "5m") {
 		_, err := metricsql.Parse(q.expr)
-		assert.NoError(t, err, "%s: %s", q.source, q.expr)
+		require.NoError(t, err, "%s: %s", q.source, q.expr)
 	}
 	_, err := metricsql.Parse("histogram_count(rate(controller_queue_wait_duration_seconds[5m]))")
-	assert.Error(t, err, "the parser knows which functions there are")
+	require.Error(t, err, "the parser knows which functions there are")
 }
 
 // TestTheBaseIsWhatAControllerRecords: the stories have only series that the

@@ -147,7 +147,7 @@ func described(t *testing.T, metric, process string) string {
 	if process != "" {
 		own, _, err := parser.NewParser(parser.Options{}).ParseSeriesDesc("up{" + process + "}")
 		require.NoError(t, err, process)
-		own.DropMetricName().Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
+		labels.NewBuilder(own).Del("__name__").Labels().Range(func(l labels.Label) { all.Set(l.Name, l.Value) })
 	}
 	if !strings.HasPrefix(metric, "controller_") {
 		all.Del("scope") // a label of the instruments
@@ -177,41 +177,56 @@ func (s *server) load(t *testing.T, metric, values string) {
 // play evaluates the rules each minute, as Prometheus does. It returns the
 // alerts that fired: the labels that are not the target's, the first minute,
 // and the last one unless the alert fires to the end.
-func play(t *testing.T, s *server, minutes int, all []rulefmt.Rule) []string {
+func play(t *testing.T, s *server, minutes int, all []rulefmt.Rule) (fired []string) {
 	t.Helper()
-	var fired []string
 	for _, rule := range all {
-		since := map[string]int{} // when the expression got a value
-		begun := map[string]int{} // when the alert fired
-		for minute := range minutes + 2 {
-			values := map[string]float64{}
-			if minute <= minutes {
-				var err error
-				values, err = s.query(t.Context(), rule.Expr, start.Add(time.Duration(minute)*time.Minute))
-				require.NoError(t, err, rule.Alert)
-			}
-			for of := range maps.Clone(since) {
-				if _, still := values[of]; still {
-					continue
-				}
-				delete(since, of)
-				if from, firing := begun[of]; firing {
-					fired = append(fired, period(t, rule, of, from, minute-1, minutes))
-				}
-				delete(begun, of)
-			}
-			for of, value := range values {
-				if _, pending := since[of]; !pending {
-					since[of] = minute
-				}
-				_, firing := begun[of]
-				waited := time.Duration(minute-since[of]) * time.Minute
-				if !firing && waited >= time.Duration(rule.For) {
-					begun[of] = minute
-					describe(t, rule, of, value)
-				}
-			}
+		a := alert{rule: rule, since: map[string]int{}, fires: map[string]int{}}
+		for minute := range minutes + 1 {
+			values, err := s.query(t.Context(), rule.Expr, start.Add(time.Duration(minute)*time.Minute))
+			require.NoError(t, err, rule.Alert)
+			fired = append(fired, a.end(t, values, minute, minutes)...)
+			a.begin(t, values, minute)
 		}
+		fired = append(fired, a.end(t, nil, minutes+1, minutes)...)
+	}
+	return fired
+}
+
+// alert is a rule, and since when each of its values exists and fires.
+type alert struct {
+	rule         rulefmt.Rule
+	since, fires map[string]int
+}
+
+// begin notes the values that exist in a minute.
+func (a alert) begin(t *testing.T, values map[string]float64, minute int) {
+	t.Helper()
+	for of, value := range values {
+		if _, pending := a.since[of]; !pending {
+			a.since[of] = minute
+		}
+		_, firing := a.fires[of]
+		waited := time.Duration(minute-a.since[of]) * time.Minute
+		if !firing && waited >= time.Duration(a.rule.For) {
+			a.fires[of] = minute
+			describe(t, a.rule, of, value)
+		}
+	}
+}
+
+// end forgets the values that no longer exist, and returns those that fired.
+func (a alert) end(t *testing.T, values map[string]float64, minute, minutes int) (fired []string) {
+	t.Helper()
+	for of := range maps.Clone(a.since) {
+		if _, still := values[of]; still {
+			continue
+		}
+		from, firing := a.fires[of]
+		if firing {
+			fired = append(fired, period(t, a.rule, of, from, minute-1, minutes))
+		}
+		delete(a.since, of)
+		delete(a.fires, of)
 	}
 	return fired
 }
