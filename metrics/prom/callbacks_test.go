@@ -92,7 +92,8 @@ func TestCallback_ErrorIsReportedWithItsMeter(t *testing.T) {
 	require.Len(t, r.errs, 1)
 	require.ErrorIs(t, r.errs[0], refused)
 	require.ErrorIs(t, r.errs[0], timeout)
-	require.ErrorContains(t, r.errs[0], `metrics/prom: collect: a callback of the meter "of.first": refused`)
+	require.ErrorContains(t, r.errs[0], "metrics/prom: collect: ")
+	require.ErrorContains(t, r.errs[0], `a callback of the meter "of.first": refused`)
 }
 
 // A periodic reader sends nothing after an error of a callback, and its data

@@ -84,7 +84,8 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 				assert.Empty(t, told)
 				return
 			}
-			assert.NotEmpty(t, told, "OnError reports the missing metrics")
+			require.NotEmpty(t, told, "OnError reports the missing metrics")
+			require.ErrorContains(t, told[0], "metrics/prom: collect: ", "an error begins with the path of its package")
 			assert.Contains(t, text(t, ep), `promhttp_metric_handler_errors_total{cause="gathering"} 1`, "and counted")
 		})
 	}

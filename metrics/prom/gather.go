@@ -28,7 +28,7 @@ func (e *Endpoint) page() ([]*dto.MetricFamily, error) {
 				return err
 			})
 			if err != nil {
-				errs = append(errs, fmt.Errorf("metrics/prom: Options.Gatherers[%d]: %w", i, err))
+				errs = append(errs, fmt.Errorf("Options.Gatherers[%d]: %w", i, err))
 			}
 			merged = append(merged, gathered(theirs))
 		}
@@ -58,7 +58,11 @@ func gathered(families []*dto.MetricFamily) prometheus.GathererFunc {
 // them.
 func (e *Endpoint) report(errs ...error) error {
 	err := errors.Join(errs...)
-	if err != nil && e.onError != nil {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("metrics/prom: collect: %w", err)
+	if e.onError != nil {
 		e.onError(err)
 	}
 	return err
@@ -71,9 +75,6 @@ const bucketLabel = "le"
 // collect returns the provider's metrics that Prometheus accepts.
 func (e *Endpoint) collect() ([]*dto.MetricFamily, error) {
 	families, err := e.provider.Gather()
-	if err != nil {
-		err = fmt.Errorf("metrics/prom: collect: %w", err)
-	}
 	errs := []error{err, e.callbacks.take()}
 	for _, f := range families {
 		if f.GetType() != dto.MetricType_HISTOGRAM {
@@ -82,7 +83,7 @@ func (e *Endpoint) collect() ([]*dto.MetricFamily, error) {
 		n := len(f.Metric)
 		f.Metric = slices.DeleteFunc(f.Metric, hasBucketLabel)
 		if len(f.Metric) < n {
-			errs = append(errs, fmt.Errorf("metrics/prom: collect: %s: the attribute %q of a histogram "+
+			errs = append(errs, fmt.Errorf("%s: the attribute %q of a histogram "+
 				"is not accepted; want another name", f.GetName(), bucketLabel))
 		}
 	}

@@ -70,7 +70,7 @@ func (f *failures) set(c *callback, err error) {
 	if f.errs == nil {
 		f.errs = map[*callback]error{}
 	}
-	f.errs[c] = fmt.Errorf("metrics/prom: collect: a callback of the meter %q: %w", c.meter, err)
+	f.errs[c] = fmt.Errorf("a callback of the meter %q: %w", c.meter, err)
 }
 
 // take returns the errors and forgets them.
