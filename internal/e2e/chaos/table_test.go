@@ -45,20 +45,43 @@ var table struct {
 	lines []string
 }
 
+// busiest is how many requests the controller made in any second of the test.
+func (w *world) busiest(t *testing.T) int {
+	t.Helper()
+	var at []time.Time
+	for _, r := range w.requests(t) {
+		at = append(at, r.At.Time)
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	most := 0
+	first := 0
+	for last := range at {
+		for at[last].Sub(at[first]) >= time.Second {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	return most
+}
+
 // addLine adds what a user would notice of a fault, unless the test has failed.
-// The first five numbers after that of the runs are zero, or the test fails.
+// All numbers from the results lost to the secrets are zero, or the test fails,
+// except that of the Events.
 func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	t.Helper()
 	if t.Failed() {
 		return
 	}
-	var lost, doubled, missing, broken, secrets int
+	var lost, doubled, missing, silent, broken, secrets int
 	for i := range runs {
 		if runs[i].Status.Phase != play.Truth(&runs[i]) {
 			lost++
 		}
 		if runs[i].Status.Reason == "WorkflowJobMissing" {
 			missing++
+		}
+		if runs[i].Status.Phase == v1alpha1.Failed && !w.recorder.HasWarning(runs[i].UID) {
+			silent++
 		}
 	}
 	for _, breach := range w.recorder.Breaches() {
@@ -77,8 +100,8 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	}
 	minutes := after.at.Sub(w.before.at).Minutes()
 	logged := float64(after.log-w.before.log) / minutes / (1 << 10)
-	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
-		fault, len(runs), lost, doubled, missing, broken, secrets, logged,
+	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
+		fault, len(runs), lost, doubled, missing, silent, broken, secrets, w.busiest(t), logged,
 		w.before.memory>>20, after.memory>>20, after.goroutines, after.fresh)
 	table.mu.Lock()
 	defer table.mu.Unlock()
@@ -87,8 +110,9 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 
 // writeTable writes the lines in the order of the names.
 func writeTable(file string) error {
-	const head = "| fault | runs | lost | doubled | missing | contract | secrets | log, KiB a minute | memory, MiB | goroutines |\n" +
-		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+	const head = "| fault | runs | results lost | second Jobs | falsely missing | Events lost | contract | secrets " +
+		"| requests a second | log, KiB a minute | memory, MiB | goroutines |\n" +
+		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
 	slices.Sort(table.lines)
 	page := head + strings.Join(table.lines, "")
 	return os.WriteFile(file, []byte(page), 0o644) //nolint:gosec // a page of the repository

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,6 +36,7 @@ type Recorder struct {
 	breaches []string
 	outcomes map[types.UID]v1alpha1.Phase // the first terminal phase of each run
 	jobs     map[types.UID]types.UID      // the first Job of each run
+	warnings map[types.UID]bool           // runs that have a Warning
 }
 
 // Record watches a stage until the test ends. No object may have one of the
@@ -43,6 +45,7 @@ func Record(t *testing.T, stage *play.Stage, secrets ...string) *Recorder {
 	t.Helper()
 	r := &Recorder{
 		secrets: secrets, outcomes: map[types.UID]v1alpha1.Phase{}, jobs: map[types.UID]types.UID{},
+		warnings: map[types.UID]bool{},
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended, err := stage.Watch(ctx, r.note)
@@ -84,6 +87,10 @@ func (r *Recorder) note(was, is any) {
 		r.noteRun(before, is, breach)
 	case *batchv1.Job:
 		r.noteJob(is, breach)
+	case *corev1.Event:
+		if is.Type == corev1.EventTypeWarning {
+			r.warnings[is.InvolvedObject.UID] = true
+		}
 	}
 }
 
@@ -122,6 +129,13 @@ func (r *Recorder) Outcome(run types.UID) v1alpha1.Phase {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcomes[run]
+}
+
+// HasWarning reports whether a run has an Event that is a Warning.
+func (r *Recorder) HasWarning(run types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.warnings[run]
 }
 
 // Ended returns the number of runs that have ended.
