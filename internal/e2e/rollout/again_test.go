@@ -4,11 +4,8 @@
 package rollout_test
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,43 +36,6 @@ func TestPlan_OfNoPods(t *testing.T) {
 	s.kubectl("scale rollout web --replicas=2")
 	s.reaches("web", rollout.Healthy)
 	s.runs(map[string]int{"web:1": 2})
-}
-
-// TestPlan_EndsWhileAnAutoscalerScales all the time. The endpoints are never
-// fewer than the least that it has asked for.
-//
-//req:shows R5
-func TestPlan_EndsWhileAnAutoscalerScales(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	d := webOf(5)
-	s.deploy(d)
-	s.kubectl("autoscale deployment web --min=5 --max=10") // without metrics it keeps its bounds
-	c := s.measure(5)
-	d.Spec.Replicas = nil // as in a repository
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		for n := 0; ctx.Err() == nil; n++ {
-			bounds := fmt.Sprintf(`{"spec":{"minReplicas":%d,"maxReplicas":%d}}`, 5+n%3, 5+n%3)
-			out, err := exec.Command(plane.Kubectl(), "--kubeconfig="+plane.Kubeconfig(), "--namespace="+s.namespace,
-				"patch", "hpa", "web", "--type=merge", "-p", bounds).CombinedOutput()
-			if err != nil {
-				ended <- fmt.Errorf("%w: %s", err, out)
-				return
-			}
-			time.Sleep(time.Second)
-		}
-		ended <- nil
-	}()
-	s.follow(s.plan("deployment,hpa", d, "-plan"))
-	s.follow(s.plan("rollout,hpa", d, "-rollback"))
-	stop()
-	require.NoError(t, <-ended)
-	least, most := s.extremes(c)
-	t.Logf("at least %d, at most %d", least, most)
-	assert.GreaterOrEqual(t, least, 5)
-	assert.Equal(t, "Deployment", s.kubectl("get hpa web -o jsonpath={.spec.scaleTargetRef.kind}"))
 }
 
 // TestPlan_RunByTwo at the same time.
