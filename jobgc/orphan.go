@@ -27,7 +27,9 @@ const sweepInterval = time.Minute
 const orphanTimeout = 10 * time.Second
 
 // ownerReader reads the owner of a Job.
-type ownerReader func(ctx context.Context, namespace string, owner metav1.OwnerReference) (metav1.Object, error)
+type ownerReader func(
+	ctx context.Context, namespace string, owner metav1.OwnerReference,
+) (metav1.Object, error)
 
 // SweepOrphans removes Options.Finalizer from the Jobs whose owner is gone, so
 // that nothing will record their outcome: now and then every minute, until ctx
@@ -61,7 +63,7 @@ func (g *Guard) SweepOrphans(ctx context.Context, cached, stored func(
 	for {
 		released, err := g.releaseOrphans(ctx, cached, stored)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was stopped
 		}
 		if released > 0 {
 			log.Info("Released Jobs whose owners are gone", "released", released)
@@ -100,7 +102,9 @@ func (g *Guard) releaseOrphans(ctx context.Context, cached, stored ownerReader) 
 }
 
 // releaseOrphan releases a held Job if its owner is gone.
-func (g *Guard) releaseOrphan(ctx context.Context, job *batchv1.Job, cached, stored ownerReader) (bool, error) {
+func (g *Guard) releaseOrphan(
+	ctx context.Context, job *batchv1.Job, cached, stored ownerReader,
+) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, orphanTimeout)
 	defer stop()
 	isGone, err := isOrphan(ctx, job, cached, stored)

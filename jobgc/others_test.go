@@ -61,16 +61,17 @@ func TestStep_ListsANamespaceOnceForManyOwners(t *testing.T) {
 				defer stop()
 				var fails atomic.Int64
 				var running sync.WaitGroup
+				step := func(i int) {
+					run := newAgentRun()
+					run.UID = types.UID(fmt.Sprint(i))
+					run.CreationTimestamp = metav1.Now()
+					_, _, err := g.Step(ctx, requestOf(run))
+					if err != nil {
+						fails.Add(1)
+					}
+				}
 				for i := range 50 {
-					running.Go(func() {
-						run := newAgentRun()
-						run.UID = types.UID(fmt.Sprint(i))
-						run.CreationTimestamp = metav1.Now()
-						_, _, err := g.Step(ctx, requestOf(run))
-						if err != nil {
-							fails.Add(1)
-						}
-					})
+					running.Go(func() { step(i) })
 				}
 				running.Wait()
 				assert.Equal(t, tc.wantLists, lists.Load(), tc.reason)

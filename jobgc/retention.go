@@ -128,7 +128,8 @@ func (r Retention) Warnings() []string {
 	}{{"SucceededTTL", r.SucceededTTL}, {"FailedTTL", r.FailedTTL}} {
 		if 0 < f.ttl && f.ttl < leastFinalTTL {
 			out = append(out, fmt.Sprintf("Retention.%s %s: a replica that stalls between its read of the "+
-				"owner and the creation can run the work again; use %s or more", f.name, f.ttl, leastFinalTTL))
+				"owner and the creation can run the work again; use %s or more",
+				f.name, f.ttl, leastFinalTTL))
 		}
 	}
 	return out

@@ -274,8 +274,7 @@ func (c *call) stop(ctx context.Context, job *batchv1.Job, seen Observation) (Ob
 			return Observation{}, err
 		}
 	}
-	switch seen.State {
-	case Pending, Finishing, Finished:
+	if seen.State == Pending || seen.State == Finishing || seen.State == Finished {
 		return seen, nil
 	}
 	seen.State = Cancelled

@@ -113,7 +113,8 @@ func (c *collection) observeQueues(ctx context.Context, o metric.Observer) {
 	for _, q := range c.queues {
 		state, err := q.run.Wait(ctx)
 		if err != nil {
-			c.errs = append(c.errs, fmt.Errorf("metrics: the state of the queue of controller %q %w", q.of.name, err))
+			c.errs = append(c.errs, fmt.Errorf(
+				"metrics: the state of the queue of controller %q %w", q.of.name, err))
 			continue
 		}
 		q.of.observeQueue(o, state)
@@ -146,7 +147,8 @@ func (c *collection) observeObjects(ctx context.Context, o metric.Observer) {
 	for _, objects := range c.objects {
 		counts, err := objects.run.Wait(ctx)
 		if err != nil {
-			c.errs = append(c.errs, fmt.Errorf("metrics: the count of objects of kind %q %w", objects.of, err))
+			c.errs = append(c.errs, fmt.Errorf(
+				"metrics: the count of objects of kind %q %w", objects.of, err))
 			continue
 		}
 		for condition, n := range counts {

@@ -48,7 +48,7 @@ func (m *Metrics) Controller(name string) *Controller {
 	if known {
 		return c
 	}
-	for r := range Result(forgotten) {
+	for r := range forgotten {
 		m.set.reconciles.Add(background(), 0, c.results[r])
 	}
 	return c

@@ -43,7 +43,8 @@ func TestFailing_IsAFactOfTheResults(t *testing.T) {
 		"TerminalAfterError": {
 			"It counts the same after an error.",
 			[]step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, errInvalid}},
-			time.Minute, failing{0, 1, 0, 120},
+			time.Minute,
+			failing{0, 1, 0, 120},
 		},
 		"ErrorAfterTerminal": {"The last failure decides.", []step{{0, "a", 0, errInvalid}, {time.Minute, "a", 0, errRefused}}, 0, failing{1, 0, 60, 0}},
 		"Canceled":           {"A stop says nothing about the object.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, context.Canceled}}, 0, failing{1, 0, 60, 0}},

@@ -68,7 +68,7 @@ func add[N int64 | float64](series map[string]float64, name string, points []met
 func labels(set attribute.Set) string {
 	var pairs []string
 	for _, kv := range set.ToSlice() {
-		pairs = append(pairs, string(kv.Key)+`="`+kv.Value.Emit()+`"`)
+		pairs = append(pairs, string(kv.Key)+`="`+kv.Value.AsString()+`"`)
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
 }

@@ -21,6 +21,7 @@ func (c *controller) releaseOrphans(ctx context.Context) error {
 	return c.jobs.SweepOrphans(ctx, c.cachedOwner, c.storedOwner)
 }
 
+//nolint:ireturn // jobgc takes owners of each type
 func (c *controller) cachedOwner(
 	_ context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error) {
@@ -39,6 +40,7 @@ func (c *controller) cachedOwner(
 	return report, nil
 }
 
+//nolint:ireturn // jobgc takes owners of each type
 func (c *controller) storedOwner(
 	ctx context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error) {
@@ -54,5 +56,6 @@ func refuseOthers(owner metav1.OwnerReference) error {
 	if owner.Kind == "Report" && owner.APIVersion == groupVersion.String() {
 		return nil
 	}
-	return fmt.Errorf("the Job is owned by %s %s of %s; want a Report", owner.Kind, owner.Name, owner.APIVersion)
+	return fmt.Errorf("the Job is owned by %s %s of %s; want a Report",
+		owner.Kind, owner.Name, owner.APIVersion)
 }

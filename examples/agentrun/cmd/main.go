@@ -157,7 +157,8 @@ func (f flags) options(lookup func(string) (string, bool)) (controller.Options, 
 	}
 	err := errors.Join(ofEvents, ofJobs, ofSelector)
 	if f.noPodsAfter < 0 {
-		err = errors.Join(err, fmt.Errorf("--no-pods-after: %v is not accepted; want 0 or more", f.noPodsAfter))
+		err = errors.Join(err, fmt.Errorf(
+			"--no-pods-after: %v is not accepted; want 0 or more", f.noPodsAfter))
 	}
 	if f.namespaces == "" {
 		return o, err

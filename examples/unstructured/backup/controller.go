@@ -105,7 +105,9 @@ func New(
 	if err != nil {
 		return nil, err
 	}
-	config := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "backup", MetricsProvider: queues}
+	config := workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{
+		Name: "backup", MetricsProvider: queues,
+	}
 	limiter := workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()
 	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config) // until Start has ended
 	return c, nil
