@@ -99,7 +99,7 @@ func serve(ctx context.Context, config *rest.Config, namespace string, l net.Lis
 	config.Timeout = 11 * time.Minute
 	config.WarningHandlerWithContext = maskedWarnings{rest.WarningLogger{}}
 	config.Wrap(kube.Transport(m))
-	c, err := newController(config, m) //nolint:contextcheck // a queue has no context
+	c, err := newController(config, m)
 	if err != nil {
 		return err
 	}

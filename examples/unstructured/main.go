@@ -61,7 +61,6 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//nolint:contextcheck // a queue has no context
 	c, err := backup.New(clients.dynamic, clients.cluster, clients.events, m)
 	if err != nil {
 		return err

@@ -30,9 +30,11 @@ func main() {
 	flag.BoolVar(&o.LeaderElection, "leader-elect", false, "reconcile only while holding the lease")
 	flag.StringVar(&o.LeaderElectionID, "leader-elect-lease-name", "", "name of the lease")
 	flag.StringVar(&o.LeaderElectionNamespace, "leader-elect-lease-namespace", "", "namespace of the lease")
-	kind := flag.String("kind", string(baseline.Usual), "`kind` of the reconciler: usual, careful or careful-by-cache")
-	flag.Parse()                                                              // --kubeconfig is controller-runtime's
-	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))) // as the example
+	kind := flag.String("kind", string(baseline.Usual),
+		"`kind` of the reconciler: usual, careful or careful-by-cache")
+	flag.Parse() // --kubeconfig is controller-runtime's
+	// As the example.
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil)))
 	if err := run(ctrl.SetupSignalHandler(), o, *namespace, baseline.Kind(*kind)); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
