@@ -11,7 +11,7 @@
 //   - sample-controller: the example of the Kubernetes project, its unit tests
 //     and its generators
 //   - public: agent-sandbox and external-snapshotter, whose unchanged tests run
-//     before and after
+//     with the inserted lines and without
 //   - peers: the tests of Flux's patch helper and of apimachinery's conditions,
 //     with package status in place of their code
 //   - generators: deepcopy-gen, applyconfiguration-gen and controller-gen on a
