@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -193,11 +193,11 @@ func TestAStatusThatAnotherClientChangesMeanwhile(t *testing.T) {
 	paused := func(run *Run) { run.Status.Phase = "Paused" }
 	unready := func(run *Run) {
 		unknown := metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown, Reason: "Moved"}
-		meta.SetStatusCondition(&run.Status.Conditions, unknown)
+		apimeta.SetStatusCondition(&run.Status.Conditions, unknown)
 	}
 	foreign := func(run *Run) {
 		synced := metav1.Condition{Type: "Synced", Status: metav1.ConditionTrue, Reason: "Synced"}
-		meta.SetStatusCondition(&run.Status.Conditions, synced)
+		apimeta.SetStatusCondition(&run.Status.Conditions, synced)
 	}
 	for _, tc := range []struct {
 		reason, way  string
@@ -225,7 +225,7 @@ func TestAStatusThatAnotherClientChangesMeanwhile(t *testing.T) {
 			got := s.stored(t).Status
 			assert.Equal(t, tc.phase, got.Phase)
 			ready := ""
-			if c := meta.FindStatusCondition(got.Conditions, "Ready"); c != nil {
+			if c := apimeta.FindStatusCondition(got.Conditions, "Ready"); c != nil {
 				ready = string(c.Status)
 			}
 			assert.Equal(t, tc.ready, ready)

@@ -84,8 +84,11 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	c.cached = cache.NewSharedIndexInformer(all, &Report{}, resync, nil)
 	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, resync, nil)
 	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
-	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour}
-	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, jobgc.Options{Retention: keep, Finalizer: result})
+	keep := jobgc.Options{
+		Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour},
+		Finalizer: finalizer,
+	}
+	c.jobs, err = jobgc.New(cluster.BatchV1().Jobs, cached, keep)
 	if err != nil {
 		return nil, err
 	}

@@ -11,44 +11,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// result is the finalizer of each Job, so that a program that deletes finished
-// Jobs takes no result away. It goes when the result is recorded.
-const result = "service.example.com/result"
+// finalizer is on each Job until its result is recorded, so that a program that
+// deletes finished Jobs takes no result away.
+const finalizer = "service.example.com/result"
 
-// releaseOrphans removes the finalizer from the Jobs of deleted Reports, until
-// ctx ends. No reconcile comes for them.
+// releaseOrphans removes the finalizer from the Jobs of deleted Reports, for
+// which no reconcile comes, until ctx ends.
 func (c *controller) releaseOrphans(ctx context.Context) error {
-	return c.jobs.SweepOrphans(ctx, c.cachedOwner, c.storedOwner)
-}
-
-//nolint:ireturn // jobgc takes owners of each type
-func (c *controller) cachedOwner(
-	_ context.Context, namespace string, owner metav1.OwnerReference,
-) (metav1.Object, error) {
-	err := refuseOthers(owner)
-	if err != nil {
-		return nil, err
+	cached := func(_ context.Context, ns string, owner metav1.OwnerReference) (metav1.Object, error) {
+		err := refuseOthers(owner)
+		if err != nil {
+			return nil, err
+		}
+		item, found, err := c.cached.GetStore().GetByKey(ns + "/" + owner.Name)
+		if err != nil {
+			return nil, err
+		}
+		report, ok := item.(*Report)
+		if !found || !ok {
+			reports := groupVersion.WithResource("reports").GroupResource()
+			return nil, apierrors.NewNotFound(reports, owner.Name)
+		}
+		return report, nil
 	}
-	item, found, err := c.cached.GetStore().GetByKey(namespace + "/" + owner.Name)
-	if err != nil {
-		return nil, err
+	stored := func(ctx context.Context, ns string, owner metav1.OwnerReference) (metav1.Object, error) {
+		err := refuseOthers(owner)
+		if err != nil {
+			return nil, err
+		}
+		return c.reports(ns).Get(ctx, owner.Name, metav1.GetOptions{})
 	}
-	report, ok := item.(*Report)
-	if !found || !ok {
-		return nil, apierrors.NewNotFound(groupVersion.WithResource("reports").GroupResource(), owner.Name)
-	}
-	return report, nil
-}
-
-//nolint:ireturn // jobgc takes owners of each type
-func (c *controller) storedOwner(
-	ctx context.Context, namespace string, owner metav1.OwnerReference,
-) (metav1.Object, error) {
-	err := refuseOthers(owner)
-	if err != nil {
-		return nil, err
-	}
-	return c.reports(namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+	return c.jobs.SweepOrphans(ctx, cached, stored)
 }
 
 // refuseOthers returns an error for an owner that is not a Report.
@@ -56,6 +49,6 @@ func refuseOthers(owner metav1.OwnerReference) error {
 	if owner.Kind == "Report" && owner.APIVersion == groupVersion.String() {
 		return nil
 	}
-	return fmt.Errorf("the Job is owned by %s %s of %s; want a Report",
+	return fmt.Errorf("the owner of the Job is %s %s of %s; want a Report",
 		owner.Kind, owner.Name, owner.APIVersion)
 }
