@@ -62,7 +62,7 @@ func TestPublic_PassesItsTestsWithAndWithout(t *testing.T) {
 	}
 }
 
-// passed runs the tests of the packages, and lists those that passed. If one
+// passed runs the tests of the packages and lists the ones with a PASS. If one
 // fails, the test ends.
 func (p project) passed(packages []string) []string {
 	p.t.Helper()
@@ -78,8 +78,8 @@ func (p project) lines(file string) int {
 	return len(regexp.MustCompile(`(?m)^\t?\w\S*\.\S* v\S+`).FindAll(body, -1))
 }
 
-// takeOut takes the lines of a patch out again, except those of go.mod and
-// go.sum, which adopt has written.
+// takeOut takes the lines of a patch out again. go.mod and go.sum stay as adopt
+// has written them.
 func (p project) takeOut(file string) {
 	p.t.Helper()
 	patch, err := filepath.Abs(filepath.Join("testdata", file))

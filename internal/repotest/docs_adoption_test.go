@@ -34,7 +34,7 @@ func TestAdoption_ReadmeCountsTheLinesOfThePatches(t *testing.T) {
 }
 
 // countPatch counts the lines that a patch adds to a project and removes from
-// it, except those of tests, and lists the packages that they import.
+// it, without tests, and lists the packages that the new lines import.
 func countPatch(patch string) (packages []string, added, removed int) {
 	_, files, _ := strings.Cut(patch, "\ndiff --git ")
 	for file := range strings.SplitSeq(files, "\ndiff --git ") {
