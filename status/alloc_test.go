@@ -40,12 +40,6 @@ func TestSetCondition_AllocatesNothing(t *testing.T) {
 	}), "changed")
 }
 
-func TestSetConditions_AllocatesNothing(t *testing.T) {
-	conds := bigRun().Status.Conditions
-	w, group := status.Writer{Owned: []string{"Condition0", "Condition1"}}, bigRun().Status.Conditions[:2]
-	assert.Zero(t, testing.AllocsPerRun(100, func() { w.SetConditions(&conds, noon, group...) }))
-}
-
 // TestPatch_IsLinearInConditions compares allocations and bytes, which do not
 // depend on the machine's speed.
 func TestPatch_IsLinearInConditions(t *testing.T) {
