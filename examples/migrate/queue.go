@@ -32,6 +32,8 @@ func queueBefore() *worker {
 }
 
 // queueAfter serves /metrics until ctx ends or work returns.
+//
+//nolint:contextcheck // a queue has no context
 func queueAfter(
 	ctx context.Context, config *rest.Config, listener net.Listener,
 	work func(ctx context.Context, w *worker) error,

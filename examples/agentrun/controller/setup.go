@@ -151,7 +151,7 @@ func newReconciler(
 	writer := status.ForClient(mgr.GetClient()) // +status
 	writer.Owned = conditionTypes               // +status
 	writer.Heartbeat = heartbeat                // +status
-	writer.OnCommit = measured.StatusWrites()   //nolint:contextcheck // a callback +status
+	writer.OnCommit = measured.StatusWrites()   // +status
 	return &Reconciler{
 		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
 		writer: writer, secrets: secrets, measured: measured, runs: runs,

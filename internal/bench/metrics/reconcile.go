@@ -36,7 +36,7 @@ func reconciling(ctx context.Context) (bench.Subject, error) {
 	if err != nil {
 		return bench.Subject{}, err
 	}
-	c := m.Controller("agentrun")
+	c := m.Controller("agentrun") //nolint:contextcheck // zeros have no context
 	return bench.Subject{Do: bench.Each(func() error { return reconcile(ctx, c) })}, nil
 }
 

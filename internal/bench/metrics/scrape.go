@@ -95,13 +95,13 @@ func populated(ctx context.Context, of pages, n int) (http.Handler, error) {
 		return nil, err
 	}
 	for i := range n {
-		c := m.Controller("controller-" + strconv.Itoa(i))
+		c := m.Controller("controller-" + strconv.Itoa(i)) //nolint:contextcheck // zeros have no context
 		c.SetWorkers(1)
 		err := reconcile(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		provider, err := kube.QueueProvider(c)
+		provider, err := kube.QueueProvider(c) //nolint:contextcheck // a queue has no context
 		if err != nil {
 			return nil, err
 		}
