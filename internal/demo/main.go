@@ -21,6 +21,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
 func main() {
@@ -81,10 +83,13 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool, rec
 func (p *place) play(ctx context.Context, out io.Writer, record string) (differs []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	var samples []sample
+	samples, err := play.Load()
+	if err != nil {
+		return nil, err
+	}
 	var unplayed error
 	var playing sync.WaitGroup
-	playing.Go(func() { samples, unplayed = p.playSamples(ctx) })
+	playing.Go(func() { unplayed = p.playSamples(ctx, samples) })
 	differs, err = p.compare(ctx, out, record)
 	if err != nil {
 		cancel()

@@ -17,57 +17,37 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// sample is a sample that was played.
-type sample struct {
-	*play.Sample
-
-	differs []string // from its promise
-}
-
 // playSamples plays all samples concurrently.
-func (p *place) playSamples(ctx context.Context) ([]sample, error) {
-	all, err := play.Load()
-	if err != nil {
-		return nil, err
-	}
+func (p *place) playSamples(ctx context.Context, all []*play.Sample) error {
 	watching, stop := context.WithCancel(ctx)
 	watched, err := p.samples.Watch(watching, func(_, is any) { p.jobs.Change(is) })
 	defer watched()
 	defer stop()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	played := make([]sample, len(all))
 	errs := make([]error, len(all))
 	var playing sync.WaitGroup
 	for i, s := range all {
 		playing.Go(func() {
-			played[i], errs[i] = p.playSample(ctx, s)
+			errs[i] = s.Create(ctx, p.samples.Stage)
+			if errs[i] == nil {
+				errs[i] = s.Play(ctx, p.samples.Stage)
+			}
 		})
 	}
 	playing.Wait()
-	return played, errors.Join(errs...)
-}
-
-func (p *place) playSample(ctx context.Context, s *play.Sample) (sample, error) {
-	err := s.Create(ctx, p.samples.Stage)
-	if err != nil {
-		return sample{}, err
-	}
-	err = s.Play(ctx, p.samples.Stage)
-	if err != nil {
-		return sample{}, err
-	}
-	return sample{s, s.Check(ctx, p.samples.Stage)}, nil
+	return errors.Join(errs...)
 }
 
 // show prints how the samples ended, what kubectl says of two, and a metric.
-func (p *place) show(ctx context.Context, out io.Writer, all []sample) (differs []string, err error) {
+func (p *place) show(ctx context.Context, out io.Writer, all []*play.Sample) (differs []string, err error) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range all {
+		wrong := s.Check(ctx, p.samples.Stage)
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\tEvents: %s\n",
-			s.Run.Name, s.Phase, s.Reason, s.mark(), cmp.Or(strings.Join(s.Events, ", "), "none"))
-		differs = append(differs, s.differs...)
+			s.Run.Name, s.Phase, s.Reason, mark(s, wrong), cmp.Or(strings.Join(s.Events, ", "), "none"))
+		differs = append(differs, wrong...)
 	}
 	err = table.Flush()
 	if err != nil {
@@ -95,9 +75,9 @@ func (p *place) show(ctx context.Context, out io.Writer, all []sample) (differs 
 	return differs, err
 }
 
-func (s sample) mark() string {
+func mark(s *play.Sample, wrong []string) string {
 	switch {
-	case len(s.differs) > 0:
+	case len(wrong) > 0:
 		return "DIFFERS"
 	case s.Phase == string(v1alpha1.Failed):
 		return "ok, expected to fail"

@@ -24,7 +24,7 @@ type tally struct {
 	reconciles float64 // of all its processes
 	jobs       play.Jobs
 
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // of the fields below
 	runs     map[types.UID]*v1alpha1.AgentRun
 	writes   int                // of a status
 	reported map[types.UID]bool // by an Event

@@ -15,8 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// TestTally_CountsWhatWasLost: a run that succeeded and is reported as failed,
-// one that has not ended, one with two Jobs, and a failure without an Event.
+// TestTally_CountsWhatWasLost: run 1 succeeded and is reported as failed, run 3
+// has not ended, and run 5 has had two Jobs and failed without an Event.
 func TestTally_CountsWhatWasLost(t *testing.T) {
 	count := new(tally)
 	change := func(i int, version string, phase v1alpha1.Phase, job types.UID) {
