@@ -44,8 +44,8 @@ func newRun(i int) *v1alpha1.AgentRun {
 func (p *place) compare(ctx context.Context, out io.Writer, record string) (differs []string, err error) {
 	usual, example := &tally{controller: p.usual}, &tally{controller: p.example}
 	both := []*tally{usual, example}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	for _, t := range both {
 		_, err := t.Watch(ctx, t.change)
 		if err != nil {
@@ -59,23 +59,20 @@ controllerkit  on controller-runtime with these packages: examples/agentrun/cont
 `)
 	f := newFilm(out)
 	f.say("creates %d runs for each: a third succeed, a third succeed and keep no Job, a third fail", runs)
+	var uncreated error
 	var creating sync.WaitGroup
+	creating.Go(func() { uncreated = create(ctx, both) })
 	defer creating.Wait()
-	creating.Go(func() {
-		err := create(ctx, both)
-		if err != nil {
-			stop(err)
-		}
-	})
-	for n := range kills {
-		err := until(ctx, func() bool { return usual.ended()+example.ended() >= 2*runs*(n+1)/5 })
+	for range kills {
+		pause(ctx, 2*time.Second)
+		err := f.restart(ctx, usual, example)
 		if err != nil {
 			return nil, err
 		}
-		err = f.restart(ctx, usual, example)
-		if err != nil {
-			return nil, err
-		}
+	}
+	creating.Wait()
+	if uncreated != nil {
+		return nil, uncreated
 	}
 	within(ctx, 2*time.Minute, func() bool { return usual.ended()+example.ended() == 2*runs })
 	f.say("usual has ended %d runs and controllerkit %d", usual.ended(), example.ended())
@@ -92,7 +89,7 @@ controllerkit  on controller-runtime with these packages: examples/agentrun/cont
 	return example.differs(), f.save(record)
 }
 
-// create creates the runs, ten a second, so that each kill comes when some are
+// create creates the runs, five a second, so that each kill comes when some are
 // in flight.
 func create(ctx context.Context, both []*tally) error {
 	for i := range runs {
@@ -102,7 +99,7 @@ func create(ctx context.Context, both []*tally) error {
 				return err
 			}
 		}
-		pause(ctx, 100*time.Millisecond)
+		pause(ctx, 200*time.Millisecond)
 	}
 	return nil
 }
@@ -166,19 +163,11 @@ usual gives a Job its TTL when it creates the Job, controllerkit when the result
 `, run.Name, strings.ToLower(string(play.Truth(run))), said(run))
 }
 
-// until waits until something is true, or ctx has ended.
-func until(ctx context.Context, done func() bool) error {
-	_ = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
-		return done(), nil
-	})
-	return context.Cause(ctx)
-}
-
 // within waits until something is true, or the time has passed.
 func within(ctx context.Context, limit time.Duration, done func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_ = until(ctx, done)
+	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
+		return done(), nil
+	})
 }
 
 func pause(ctx context.Context, d time.Duration) {
