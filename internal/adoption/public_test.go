@@ -49,7 +49,7 @@ func TestPublic_PassesItsTestsWithAndWithout(t *testing.T) {
 			p.insert(patch + ".patch")
 			p.adopt()
 			assert.Equal(t, requires+1, p.lines("go.mod"), "README: one more line")
-			assert.Equal(t, sums+2, p.lines("go.sum"), "README: two more lines, of a module of controllerkit's own tests")
+			assert.Equal(t, sums+2, p.lines("go.sum"), "two more lines, of a module of controllerkit's own tests")
 			p.run(check, "./cmd/...")
 			with := p.passed(public.suite)
 			require.Greater(t, len(with), 20, "the project's tests ran")
