@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,5 +153,41 @@ func TestAnUpdate_IsNotRenamed(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.NotZero(t, rec.Stats().Retried)
 		require.Empty(t, events.Unbalanced(rec))
+	})
+}
+
+// TestAFailingNamespace_HasOneRequestAtATime, and all of them have half of the
+// workers.
+func TestAFailingNamespace_HasOneRequestAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		busy, most, all, mostOfAll := map[string]int{}, 0, 0, 0
+		began := time.Now()
+		s := &server{refuse: func(ctx context.Context, w request) error {
+			mu.Lock()
+			busy[w.namespace]++
+			all++
+			if time.Since(began) > time.Minute { // each has failed by then
+				most, mostOfAll = max(most, busy[w.namespace]), max(mostOfAll, all)
+			}
+			mu.Unlock()
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			busy[w.namespace]--
+			all--
+			return ctx.Err()
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for i := range 200 {
+			rec.Failure(inNamespace("bad-"+strconv.Itoa(i%20), fmt.Sprint("run-", i)), errAway)
+		}
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		assert.Equal(t, 1, most)
+		assert.LessOrEqual(t, mostOfAll, 4)
+		mu.Unlock()
+		_ = stop()
+		assertAccounts(t, rec)
 	})
 }

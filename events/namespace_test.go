@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -108,6 +109,38 @@ func TestAPausedNamespace_WakesThoughItsObjectMadeRoom(t *testing.T) {
 			assert.Zero(t, rec.Stats().Pending)
 			require.NoError(t, stop())
 			assertAccounts(t, rec)
+		})
+	}
+}
+
+// TestTheServer_WorksOnceItAnswersForANamespace, also if this is a refusal:
+// others need not wait for the answer to one request at a time.
+func TestTheServer_WorksOnceItAnswersForANamespace(t *testing.T) {
+	for _, failure := range []string{"500", "HangsThen504", "Denied", "Terminating"} {
+		t.Run(failure, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &server{refuse: func(ctx context.Context, w request) error {
+					if time.Since(began) < 10*time.Minute {
+						return errors.New("dial tcp 10.96.0.1:443: connect: connection refused")
+					}
+					switch w.namespace {
+					case "bad":
+						return failures()[failure](ctx)
+					case "hangs":
+						return failures()["Hangs"](ctx)
+					}
+					return nil
+				}}
+				rec, _ := start(t, s, events.Options{})
+				rec.Failure(inNamespace("bad", "run"), errAway)
+				time.Sleep(10*time.Minute + 36*time.Second)
+				rec.Failure(inNamespace("hangs", "run"), errAway)
+				synctest.Wait()
+				rec.Failure(inNamespace("good", "run"), errAway)
+				synctest.Wait()
+				assert.Len(t, s.all(), 1)
+			})
 		})
 	}
 }
