@@ -33,6 +33,7 @@
 //     of that scrape. Its error goes to OpenTelemetry's error handler.
 //   - A series that Prometheus refuses is left out: a value that is not UTF-8,
 //     a second series with equal labels, a histogram with the attribute le.
+//     Which of two meters has the second one can change with each scrape.
 //
 // A callback or gatherer that hangs costs the scrape: the answer is 503 after
 // Options.Timeout, until it returns. While a callback hangs, the SDK also holds

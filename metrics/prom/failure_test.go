@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
+	"regexp"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -106,7 +106,8 @@ func TestEqualSeriesOfOthers(t *testing.T) {
 }
 
 // Two meters have one series, or one name for different things. One of them is
-// served, and the scrape reports the other.
+// served, by an order that the SDK does not promise, and the scrape reports the
+// other.
 func TestScrape_ReportsWhatTwoMetersBothHave(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -131,12 +132,12 @@ func TestScrape_ReportsWhatTwoMetersBothHave(t *testing.T) {
 			}, "a_duration_seconds", "invalid",
 		},
 		"Suffix": {
-			"A counter under the name of the histogram's count collides with it.", func(t *testing.T, m metric.Meter) {
+			"A gauge under the name of the histogram's count collides with it.", func(t *testing.T, m metric.Meter) {
 				t.Helper()
 				g, err := m.Float64Gauge("a.duration.seconds.count")
 				require.NoError(t, err)
 				g.Record(t.Context(), 1)
-			}, "a_duration_seconds", "collides with",
+			}, "a_duration_seconds(_count)?", "collides with",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,8 @@ func TestScrape_ReportsWhatTwoMetersBothHave(t *testing.T) {
 			tc.record(t, ep.Meter("other"))
 			got := text(t, ep)
 			assert.Contains(t, got, `a_thing_total{i="1"} 1`)
-			assert.Equal(t, 1, strings.Count(got, "\n# TYPE "+tc.want+" "), tc.reason)
+			served := regexp.MustCompile("(?m)^# TYPE " + tc.want + " ")
+			assert.Len(t, served.FindAllString(got, -1), 1, tc.reason)
 			require.Len(t, r.errs, 1, tc.reason)
 			require.ErrorContains(t, r.errs[0], tc.says)
 			require.ErrorContains(t, r.errs[0], "metrics/prom: collect: ")
