@@ -29,7 +29,7 @@
 // that differs from the last written one is a new Event if the second bucket
 // has a token. Otherwise it waits, and a later text replaces it. A recovery and
 // the next failure are texts like any other. A recovery is written after its
-// failure. One that waits when the object fails again is not written.
+// failure. A recovery that waits when the object fails again is not written.
 //
 // First Events go ahead of changed texts and counts, of the same object and of
 // others. These go ahead of all in namespaces whose requests fail. Each tenth

@@ -41,7 +41,7 @@ type engine struct {
 	isStarted bool        // by RunWith
 	isClosed  bool        // RunWith has ended
 	late      string      // why an Event was not written before that
-	flushing  int         // how many callers wait for what is pending
+	flushing  int         // how many callers wait for pending writes
 
 	stats     Stats // Lost is in losses
 	losses    losses

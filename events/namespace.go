@@ -81,8 +81,7 @@ func (n *namespace) unpark() *object {
 	return nil
 }
 
-// hold has a namespace wait until the request of another one that fails has
-// ended.
+// hold has a namespace wait until the request of another that fails has ended.
 func (e *engine) hold(n *namespace) {
 	if !n.isHeld {
 		n.isHeld = true

@@ -38,9 +38,9 @@ const (
 	// tries again. Look at the dependency and at the deadline.
 	Timeout = "Timeout"
 	// StatusRefused says that the API server refused the status that the
-	// controller computed, such as one that its CRD does not allow. It is not
-	// the user's spec. The controller tries again. Install the CRD that fits
-	// the controller, or fix the controller.
+	// controller computed, such as a value that its CRD does not allow. It is
+	// not the user's spec. The controller tries again. Install the CRD that
+	// fits the controller, or fix the controller.
 	StatusRefused = "StatusRefused"
 	// InternalError says that reconciling failed for a cause that has no other
 	// reason. The controller tries again. Read the note and the log.

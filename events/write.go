@@ -19,7 +19,7 @@ const (
 	longestDenial = 10 * time.Minute
 	longestProbe  = 2 * time.Second  // between two requests to a server that answers, but takes no write
 	routeTime     = 10 * time.Minute // of core/v1, after events.k8s.io refused
-	troubleTime   = 15 * time.Second // of failures, before the log says so
+	troubleTime   = 15 * time.Second // of failures, before the log reports them
 )
 
 // turn makes the request about the next object, if it is time. It reports
@@ -134,9 +134,9 @@ func (e *engine) leave(w *write) {
 	e.unhold()
 }
 
-// begin takes the tokens of the next request about an object, but not that of a
-// new Event, which is taken when the Event exists. gate holds other
-// workers off, so the total cap still has the token that was there.
+// begin takes the tokens of the next request about an object. The token of a
+// new Event is taken when the Event exists. gate holds other workers off, so
+// the total cap still has the token that was there.
 func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	n := o.namespace
 	n.busy++
@@ -378,7 +378,7 @@ func (e *engine) reject(w *write, why string, now time.Time) {
 	e.lose(LostRejected, n, why)
 }
 
-// dropAll gives up all that waits about an object.
+// dropAll gives up everything that waits about an object.
 func (e *engine) dropAll(o *object, cause, detail string) {
 	for _, s := range o.series {
 		e.drop(s, cause, detail)

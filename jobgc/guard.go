@@ -138,11 +138,11 @@ type Options struct {
 }
 
 // Guard manages the Jobs of one controller. Make it with New: the methods of a
-// nil Guard, or of one that New did not make, return an error. It is safe for
-// concurrent use, holds no goroutine, and must not be copied. For ten seconds
-// it remembers the Refs and the releases that a cache may not show yet, and the
-// owners of the Jobs of each namespace that it listed, at most 4096 of each.
-// That only saves requests.
+// nil or zero Guard return an error. It is safe for concurrent use, holds no
+// goroutine, and must not be copied. For ten seconds it remembers the Refs and
+// the releases that a cache may not show yet, and the owners of the Jobs of
+// each namespace that it listed, at most 4096 of each. That only saves
+// requests.
 type Guard struct {
 	client func(namespace string) jobClient
 	cached Cached // nil without an informer

@@ -36,7 +36,7 @@ func (c *call) checkOthers(ctx context.Context) error {
 
 // namesOf returns the names of the Jobs that an owner controls in a namespace.
 // It lists them live, because a cache may lack some: once in ten seconds, for
-// all owners that ask meanwhile.
+// all owners that ask in that time.
 func (g *Guard) namesOf(ctx context.Context, namespace string, owner types.UID) ([]string, error) {
 	turn := g.turnIn(namespace)
 	select {

@@ -42,7 +42,7 @@ func (c *call) readOwner(ctx context.Context) (stored, error) {
 		return stored{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want %s/%s and a uid",
 			owner.GetNamespace(), owner.GetName(), owner.GetUID(), want.GetNamespace(), want.GetName())
 	case owner.GetUID() != want.GetUID():
-		return stored{}, nil // the owner is gone, and another one has its name
+		return stored{}, nil // the owner is gone, and another object has its name
 	}
 	return stored{owner, ptr.Deref(ref, Ref{}), done}, nil
 }

@@ -111,8 +111,8 @@ func (r Request) checkUnknown(ref Ref) error {
 	return nil
 }
 
-// checkNamespace checks the namespace of the Job: that of the owner, if it has
-// one. Otherwise the Ref keeps what Request.Namespace was at the creation.
+// checkNamespace checks the namespace of the Job. The owner decides it, if it
+// has one. Otherwise the Ref keeps what Request.Namespace was at the creation.
 func (r Request) checkNamespace(ref Ref) error {
 	owner := r.Owner.GetNamespace()
 	if owner == "" {

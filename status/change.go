@@ -56,7 +56,7 @@ func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, err
 }
 
 // isIdle reports whether there is certainly nothing to write. It decodes only
-// the contract's fields. The errors are those of plan.
+// the contract's fields. It returns the errors of plan.
 func (w Writer) isIdle(before, after Object, f Facts, now time.Time) bool {
 	was, errBefore := valueOf(before)
 	is, errAfter := valueOf(after)
@@ -134,8 +134,8 @@ func (c *change) keep(name string) {
 	}
 }
 
-// patch returns what to send, and sets updatedAt. It is nil if nothing is to be
-// written, or only the difference that the API server does not keep.
+// patch returns what to send, and sets updatedAt. It is nil if there is nothing
+// to write, or only the difference that the API server does not keep.
 func (c *change) patch(lost uint64) map[string]any {
 	if !c.isBeat && len(c.different()) == 0 {
 		return nil
@@ -174,8 +174,8 @@ func (c *change) different() []string {
 	return names
 }
 
-// hash identifies what want has in different fields, and what is stored there;
-// 0 is none. A value where none is stored counts by its name, because a schema
+// hash identifies the values of want and of the store in different fields; 0 is
+// none. A value where none is stored counts by its name, because a schema
 // prunes each value.
 func (c *change) hash(names []string) uint64 {
 	if len(names) == 0 {
@@ -251,7 +251,7 @@ func (c *change) adopt(after, stored Object, fields map[string]any) error {
 
 // lose compares want with what the API server stores, which takes the place of
 // stored. It returns the paths of the fields that are lost, and a hash of what
-// to send no more. A default is not a loss, also in an element of a list.
+// not to send again. A default is not a loss, also in an element of a list.
 func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 	before := c.stored
 	c.stored = stored

@@ -230,9 +230,9 @@ func convert(item any, to *metav1.Condition) error {
 	return err
 }
 
-// mergeConditions makes want's conditions those of live, with the changes of
-// this reconcile. A difference of live from stored is a conflict in a condition
-// that this controller owns or sets.
+// mergeConditions gives want the conditions of live, with the changes of this
+// reconcile. A difference of live from stored is a conflict in a condition that
+// this controller owns or sets.
 func (c *change) mergeConditions(live map[string]any, owned func(typ string) bool) error {
 	oldKeys, old := c.names.listOf(c.stored)
 	wantKeys, want := c.names.listOf(c.want)
@@ -263,7 +263,7 @@ func (c *change) mergeConditions(live map[string]any, owned func(typ string) boo
 }
 
 // pick returns the condition to store; nil for none. It is a conflict if
-// another client changed one that this controller owns or changes.
+// another client changed a condition that this controller owns or changes.
 func pick(before, after, live any, isOwned bool) (item any, isConflict bool) {
 	isChanged := !reflect.DeepEqual(before, after)
 	isForeign := !reflect.DeepEqual(before, live)

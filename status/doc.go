@@ -66,7 +66,7 @@
 // and finishedAt. Every other controller sets FieldNames.ObservedGeneration to
 // "-" and passes no [Facts]. It reports by conditions, which carry the
 // generation that it read. Each lists its conditions in Writer.Owned and makes
-// its own Writer, so that neither takes the other's write for one of its own.
+// its own Writer, so that neither takes the other's write for its own.
 //
 // # RBAC
 //

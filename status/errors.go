@@ -87,8 +87,8 @@ func (refusedError) Reason() string { return "StatusRefused" }
 func (refusedError) Terminal() bool { return false }
 
 // isRefused reports whether the API server refuses the content of a patch. An
-// object that is too large for it causes a 413, and one that is too large for
-// its store a 500: etcd refuses 1.5 MiB, and its client 2 MiB.
+// object that is too large for it causes a 413, and a 500 if it is too large
+// for its store: etcd refuses 1.5 MiB, and its client 2 MiB.
 func isRefused(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {

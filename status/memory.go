@@ -27,8 +27,8 @@ type memory struct {
 	began      time.Time // of young
 }
 
-// lastWrite is what is known of the last write of an object. The zero lastWrite
-// is nothing.
+// lastWrite is what the Writer knows of its last write of an object. The zero
+// lastWrite is nothing.
 type lastWrite struct {
 	at           time.Time
 	version      uint64 // that the API server returned

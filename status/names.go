@@ -83,10 +83,10 @@ type FieldNames struct {
 // list for a list that changed. It also has fields that are zero: a schema may
 // require them, and a typed object does not show whether they are stored.
 //
-// Patch makes after's status the one that the API server stores after the
-// patch. An error does not change after. [ErrSuperseded] says that before's
-// status is of a newer generation than its spec. Patch is safe for concurrent
-// use if each call has its own after.
+// Patch makes after's status what the API server stores after the patch. An
+// error does not change after. [ErrSuperseded] says that before's status is of
+// a newer generation than its spec. Patch is safe for concurrent use if each
+// call has its own after.
 func (n FieldNames) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
 	err := refusePair(before, after)
 	if err != nil {

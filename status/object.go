@@ -197,8 +197,7 @@ func decoded(fields map[string]any, t reflect.Type) (reflect.Value, error) {
 	return fresh.Elem(), nil
 }
 
-// throughType returns fields without those that the Go type of o's status does
-// not have.
+// throughType returns the fields that the Go type of o's status has.
 func throughType(o Object, fields map[string]any) (map[string]any, error) {
 	_, isUntyped := o.(runtime.Unstructured)
 	if isUntyped {

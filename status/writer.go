@@ -76,7 +76,7 @@ type statusPatcher[O, P, SO any] interface {
 // mergePatchOf is a client.Patch, whose method Data takes an O.
 type mergePatchOf[O any] []byte
 
-// Type is that of a JSON merge patch.
+// Type says that it is a JSON merge patch.
 func (mergePatchOf[O]) Type() types.PatchType { return types.MergePatchType }
 
 // Data is the patch.

@@ -29,10 +29,11 @@
 //   - as tokens with the prefix of an issuer
 //   - by shape: a word of 32 bytes or more of upper case, lower case and digits
 //
-// The rules also see a text with its escapes decoded once and twice: those of
-// URLs, JSON, Go and HTML. A value that a rule masks is masked wherever else it
-// stands, if it has 6 bytes or more, as is a quoted part of it of 4 bytes or
-// more: parsers take half of a password for a port, and quote that.
+// The rules also see a text with its escapes decoded once and twice, in the
+// forms of URLs, JSON, Go and HTML. A value that a rule masks is masked
+// wherever else it stands, if it has 6 bytes or more, as is a quoted part of it
+// of 4 bytes or more: parsers take half of a password for a port, and quote
+// that.
 //
 // The rules keep names of objects, methods and error codes, paths, digests,
 // commit hashes, UUIDs and certificates.

@@ -74,8 +74,8 @@ func (v *SecretValues) Add(values ...[]byte) int {
 }
 
 // pinAll registers values like Add, and keeps them until unpinAll, also if
-// other values are added. It returns those that it accepted. They do not count
-// toward the limits of Add.
+// other values are added. It returns the values that it accepted. They do not
+// count toward the limits of Add.
 func (v *SecretValues) pinAll(values [][]byte) []string {
 	if v == nil {
 		return nil

@@ -34,8 +34,8 @@ func (v view) sources(parts []span) []span {
 	return all
 }
 
-// decoded returns the view with its escapes decoded once: those of URLs,
-// HTML, and strings in JSON and Go.
+// decoded returns the view with its escapes of URLs, HTML, and strings in JSON
+// and Go decoded once.
 func (v view) decoded() view {
 	if !strings.ContainsAny(v.text, `%\&`) {
 		return v
@@ -43,7 +43,7 @@ func (v view) decoded() view {
 	return v.replaced(escape)
 }
 
-// levels returns s as it is, and with its escapes decoded once and twice.
+// levels returns s, and s with its escapes decoded once and twice.
 func levels(s string) []view {
 	v := view{text: s}
 	all := []view{v}
@@ -79,9 +79,9 @@ func (v view) joined() view {
 	})
 }
 
-// separator returns the length of what is between two elements of a list, from
-// the quote after the first to the quote before the second. It returns 1 if
-// rest begins with another quote, or the second element is the key of a pair.
+// separator returns the length between two elements of a list, from the quote
+// after the first to the quote before the second. It returns 1 if rest begins
+// with another quote, or the second element is the key of a pair.
 func separator(rest string) int {
 	next := strings.TrimLeft(rest[1:], " ,")
 	if len(next) == len(rest)-1 || next == "" || next[0] != rest[0] {

@@ -53,15 +53,14 @@ const mostDeletions = 100
 // leastTTL is the shortest Options.TTL that is accepted.
 const leastTTL = time.Minute
 
-// Sweeper deletes runs. Make it with New: Start and Sweep of a nil Sweeper, or
-// of one that New did not make, return an error. These two must not be called
-// concurrently; several replicas may each have a Sweeper. It is an event
-// handler of the runs' informer: OnAdd, OnUpdate and OnDelete may be called at
-// any time.
+// Sweeper deletes runs. Make it with New: Start and Sweep of a nil or zero
+// Sweeper return an error. These two must not be called concurrently; several
+// replicas may each have a Sweeper. It is an event handler of the runs'
+// informer: OnAdd, OnUpdate and OnDelete may be called at any time.
 type Sweeper struct {
 	client func(namespace string) Runs
 	list   func() []any
-	read   func(obj any) (run, bool) // false: obj is no run
+	read   func(obj any) (run, bool) // false: obj is not a run
 	server *ServerTime
 	opts   Options
 	most   int // deletions of a sweep

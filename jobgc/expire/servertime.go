@@ -19,7 +19,7 @@ type ServerTime struct {
 }
 
 // Wrap returns a RoundTripper that reads the Date of each answer. Pass it to
-// Wrap of the rest.Config that the informer's client is made of.
+// Wrap of the rest.Config from which you make the informer's client.
 func (s *ServerTime) Wrap(next http.RoundTripper) http.RoundTripper {
 	return dated{next, s}
 }
@@ -32,7 +32,7 @@ type dated struct {
 // WrappedRoundTripper lets client-go and apimachinery find the transport below.
 func (d dated) WrappedRoundTripper() http.RoundTripper { return d.next }
 
-// RoundTrip is that of the wrapped RoundTripper.
+// RoundTrip calls the wrapped RoundTripper, and reads the Date.
 func (d dated) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := d.next.RoundTrip(r)
 	if err != nil {

@@ -72,10 +72,10 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 // maxErrors is how many failures the error of a sweep has in full.
 const maxErrors = 5
 
-// choose returns at most s.most of the overdue runs: first those
-// that no sweep has tried, then those that a sweep tried the longest ago.
-// Otherwise runs that cannot be deleted would block the others forever. Equal
-// runs keep their order.
+// choose returns at most s.most of the overdue runs: first the ones that no
+// sweep has tried, then the ones that a sweep tried longest ago. Otherwise runs
+// that cannot be deleted would block the others forever. Equal runs keep their
+// order.
 func (s *Sweeper) choose(due []overdue) []overdue {
 	slices.SortStableFunc(due, func(a, b overdue) int {
 		return cmp.Compare(s.tried[a.object.GetUID()], s.tried[b.object.GetUID()])
@@ -101,7 +101,7 @@ type overdue struct {
 }
 
 // overdue returns the runs that have expired, the most overdue first. It notes
-// when the next one is due. One that is deleted now counts: it may stay.
+// when the next one is due. A run that is deleted now counts: it may stay.
 func (s *Sweeper) overdue(now time.Time) []overdue {
 	var out []overdue
 	var waits []time.Duration

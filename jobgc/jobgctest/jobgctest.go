@@ -24,7 +24,7 @@ type Fake interface {
 }
 
 // GiveUIDs gives a uid and a resource version to each Job that a test creates
-// from now on. Objects that were passed to NewClientset stay as they are.
+// from now on. Objects that were passed to NewClientset stay unchanged.
 func GiveUIDs(clientset Fake) {
 	var mu sync.Mutex
 	version := 0

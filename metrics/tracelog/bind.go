@@ -94,7 +94,7 @@ func (s *sink) Error(err error, msg string, kv ...any) {
 
 // WithValues gives the values to the sink below. IDs that a line or a logger
 // sets itself take precedence.
-func (s *sink) WithValues(kv ...any) logr.LogSink { //nolint:ireturn // as logr.LogSink has it
+func (s *sink) WithValues(kv ...any) logr.LogSink { //nolint:ireturn // logr.LogSink requires it
 	if slices.Contains(kv, any(traceID)) {
 		return &sink{s.LogSink.WithValues(kv...), nil}
 	}
@@ -102,12 +102,12 @@ func (s *sink) WithValues(kv ...any) logr.LogSink { //nolint:ireturn // as logr.
 }
 
 // WithName gives the name to the sink below.
-func (s *sink) WithName(name string) logr.LogSink { //nolint:ireturn // as logr.LogSink has it
+func (s *sink) WithName(name string) logr.LogSink { //nolint:ireturn // logr.LogSink requires it
 	return &sink{s.LogSink.WithName(name), s.fields}
 }
 
 // WithCallDepth keeps the caller in a line correct.
-func (s *sink) WithCallDepth(depth int) logr.LogSink { //nolint:ireturn // as logr.CallDepthLogSink has it
+func (s *sink) WithCallDepth(depth int) logr.LogSink { //nolint:ireturn // logr.CallDepthLogSink requires it
 	if below, ok := s.LogSink.(logr.CallDepthLogSink); ok {
 		return &sink{below.WithCallDepth(depth), s.fields}
 	}

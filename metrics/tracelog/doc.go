@@ -20,7 +20,7 @@
 //
 // The fields are trace_id and span_id in lower-case hex at the top level of the
 // line. OpenTelemetry specifies them for logs that do not travel by OTLP. The
-// same ctx given to metrics.Attempt.End puts the same trace ID into the
+// ctx that metrics.Controller.Begin returns has the same trace ID as the
 // exemplar, which metrics/prom serves with Options.Exemplars. A span that is
 // not sampled has IDs too, and trace_flags, such as "00": no backend has its
 // trace. Without a span nothing is added.

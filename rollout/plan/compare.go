@@ -102,8 +102,8 @@ func (p *planner) same(path *field.Path, live, applied any, why string) {
 	}
 }
 
-// sameKey compares a field. One that only one of the two has is a difference,
-// unless its value is empty or the default that a server fills in.
+// sameKey compares a field. If only one of the two has it, that is a
+// difference, unless its value is empty or the default that a server fills in.
 func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, why string) {
 	chosen := slices.ContainsFunc(
 		[]string{"labels", "matchLabels", "annotations", "nodeSelector", "limits", "requests"},

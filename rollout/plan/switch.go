@@ -208,7 +208,7 @@ func (p *planner) steps(live *unstructured.Unstructured, manifest runtime.Object
 }
 
 // unchanged compares the uid, the pod template, and of a Rollout which versions
-// run. An autoscaler may change the replicas meanwhile.
+// run. An autoscaler may change the replicas.
 func (p *planner) unchanged() Op {
 	return Op{Verb: check, Object: p.old.object(), terms: terms{
 		Fields:   "uid {.metadata.uid}" + p.fields,
