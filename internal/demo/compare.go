@@ -165,9 +165,8 @@ usual gives a Job its TTL when it creates the Job, controllerkit when the result
 
 // within waits until something is true, or the time has passed.
 func within(ctx context.Context, limit time.Duration, done func() bool) {
-	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
-		return done(), nil
-	})
+	look := func(context.Context) (bool, error) { return done(), nil }
+	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, look)
 }
 
 func pause(ctx context.Context, d time.Duration) {
