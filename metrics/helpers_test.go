@@ -5,6 +5,7 @@ package metrics_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"strings"
@@ -68,7 +69,7 @@ func add[N int64 | float64](series map[string]float64, name string, points []met
 func labels(set attribute.Set) string {
 	var pairs []string
 	for _, kv := range set.ToSlice() {
-		pairs = append(pairs, string(kv.Key)+`="`+kv.Value.AsString()+`"`)
+		pairs = append(pairs, string(kv.Key)+`="`+fmt.Sprint(kv.Value.AsInterface())+`"`)
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
 }
