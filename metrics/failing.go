@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxKeys bounds the keys that a controller remembers as running, and those
-	// that it remembers as failing.
+	// maxKeys bounds the keys that a controller remembers as running, as failing,
+	// and as failing terminally.
 	maxKeys = 10_000
 	// forgetAfter is how long a key is remembered that is not reconciled again.
 	forgetAfter = time.Hour
@@ -21,20 +21,24 @@ const (
 // keys are the keys of one controller whose reconcile runs, and those whose
 // last reconcile failed.
 type keys struct {
-	mu      sync.Mutex
-	running map[any]*attempt
-	failing map[any]failure
+	mu       sync.Mutex
+	running  map[any]*attempt
+	failing  map[any]failure
+	terminal map[any]failure // so many of them do not hide the others
 }
 
 // failure is the memory of a key that fails.
 type failure struct {
-	first    time.Time // since the last success
-	last     time.Time
-	terminal bool // the last one
+	first time.Time // since the last success
+	last  time.Time
 }
 
 func newKeys() keys {
-	return keys{running: map[any]*attempt{}, failing: map[any]failure{}}
+	return keys{
+		running:  map[any]*attempt{},
+		failing:  map[any]failure{},
+		terminal: map[any]failure{},
+	}
 }
 
 // mapKey returns the key, or its text if it cannot be the key of a map.
@@ -70,20 +74,23 @@ func (k *keys) finish(a *attempt, r Result, now time.Time) bool {
 	}
 	a.ended = true
 	delete(k.running, a.key)
-	switch {
-	case failed(r):
-		f, fails := k.failing[a.key]
-		if !fails && len(k.failing) >= maxKeys {
-			return true
+	if r == Canceled {
+		return true
+	}
+	first := now
+	kind := k.failing
+	if r == TerminalError {
+		kind = k.terminal
+	}
+	for _, known := range []map[any]failure{k.failing, k.terminal} {
+		f, fails := known[a.key]
+		if fails {
+			first = f.first
+			delete(known, a.key)
 		}
-		if !fails {
-			f.first = now
-		}
-		f.last = now
-		f.terminal = r == TerminalError
-		k.failing[a.key] = f
-	case r != Canceled:
-		delete(k.failing, a.key)
+	}
+	if failed(r) && len(kind) < maxKeys {
+		kind[a.key] = failure{first: first, last: now}
 	}
 	return true
 }
@@ -104,22 +111,23 @@ type failures struct {
 // drops keys that have not been reconciled for an hour, except terminal ones: a
 // retry is not expected there.
 func (k *keys) count(now time.Time) (running int, failing map[string]failures) {
-	failing = map[string]failures{"error": {}, "terminal": {}}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for key, f := range k.failing {
-		kind := "error"
-		if f.terminal {
-			kind = "terminal"
-		}
-		if !f.terminal && now.Sub(f.last) > forgetAfter {
+		if now.Sub(f.last) > forgetAfter {
 			delete(k.failing, key)
-			continue
 		}
-		sum := failing[kind]
-		sum.n++
-		sum.longest = max(sum.longest, now.Sub(f.first))
-		failing[kind] = sum
 	}
-	return len(k.running), failing
+	return len(k.running), map[string]failures{
+		"error":    sum(k.failing, now),
+		"terminal": sum(k.terminal, now),
+	}
+}
+
+func sum(kind map[any]failure, now time.Time) failures {
+	all := failures{n: int64(len(kind))}
+	for _, f := range kind {
+		all.longest = max(all.longest, now.Sub(f.first))
+	}
+	return all
 }

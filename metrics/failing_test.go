@@ -93,9 +93,9 @@ func TestFailing_CountsAPanic(t *testing.T) {
 }
 
 // TestFailing_RemembersABoundedNumberOfKeys: those that failed first, and the
-// others when one of them succeeds.
+// others when one of them succeeds. Terminal failures do not hide the others.
 func TestFailing_RemembersABoundedNumberOfKeys(t *testing.T) {
-	m, reader := newSet(t, metrics.Options{})
+	m, reader := newSet(t, metrics.Options{IsTerminal: isInvalid})
 	c := m.Controller("c")
 	failing := func() float64 { return collect(t, reader)[`controller.failing{controller="c",result="error"}`] }
 	for key := range 10_100 {
@@ -106,6 +106,16 @@ func TestFailing_RemembersABoundedNumberOfKeys(t *testing.T) {
 	assert.InDelta(t, 9_999, failing(), 0)
 	_ = reconcile(t.Context(), c, 10_099, 0, errRefused)
 	assert.InDelta(t, 10_000, failing(), 0)
+
+	for key := range 10_100 {
+		_ = reconcile(t.Context(), c, -1-key, 0, errInvalid)
+	}
+	assert.Equal(t, map[string]float64{
+		`controller.failing{controller="c",result="error"}`:    10_000,
+		`controller.failing{controller="c",result="terminal"}`: 10_000,
+	}, with(collect(t, reader), "controller.failing{"))
+	_ = reconcile(t.Context(), c, 0, 0, errInvalid)
+	assert.InDelta(t, 9_999, failing(), 0, "no longer of this kind, and one too many of the other")
 
 	for key := range 10_100 {
 		c.Begin(t.Context(), key)

@@ -40,8 +40,8 @@ type attempt struct {
 // A key that failed is in controller.failing, as terminal or as error, until it
 // succeeds or asks for a requeue. A canceled reconcile changes nothing. A key
 // that is not reconciled for an hour is dropped, unless its failure was
-// terminal. Up to 10,000 keys of a controller are remembered. Reconcile deleted
-// objects too, so that they succeed.
+// terminal. Up to 10,000 keys of a controller are remembered of each kind.
+// Reconcile deleted objects too, so that they succeed.
 //
 // The key is the work queue's, so one reconcile of it runs at a time. If done
 // was not called before the key begins again, the result is forgotten.
