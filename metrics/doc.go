@@ -31,11 +31,12 @@
 // Several clusters in one process need a scope each: m.Scope("east").
 //
 // The package imports only OpenTelemetry's API and logr. metrics/prom is the
-// scrape endpoint, metrics/kube adapts client-go, and metrics/tracelog adds
-// trace IDs to logs. The package has no globals. A collection calls your state
-// functions in separate goroutines. A function that hangs or panics costs only
-// its own series. All methods are safe for concurrent use, and do nothing on a
-// nil *Metrics, *Controller, *Runs or *Lease.
+// scrape endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace
+// IDs to logs, and metrics/mixin has the alerts and the dashboard. The package
+// has no globals. A collection calls your state functions in separate
+// goroutines. A function that hangs or panics costs only its own series. All
+// methods are safe for concurrent use, and do nothing on a nil *Metrics,
+// *Controller, *Runs or *Lease.
 //
 // # Instruments
 //

@@ -30,7 +30,8 @@ var (
 type Options struct {
 	// IsTerminal recognizes errors that no retry can fix, such as a refusal of
 	// the API server. Pass events.IsTerminal. An error with a method
-	// Terminal() bool needs no function.
+	// Terminal() bool needs no function. Controller-runtime's TerminalError has
+	// none: recognize it by errors.Is(err, reconcile.TerminalError(nil)).
 	IsTerminal func(error) bool
 	// Tracer starts a span for each reconcile. Nil starts none.
 	Tracer trace.Tracer
@@ -137,8 +138,9 @@ func (s *set) newScope(name string) *Metrics {
 }
 
 // Close unregisters the callback of the set with all its scopes. Gauges and
-// other states disappear from the next scrape. Counters and histograms stay
-// until the provider shuts down. A second Close does nothing.
+// other states disappear from the next scrape. Counters, histograms and
+// controller.run.active stay until the provider shuts down. A second Close does
+// nothing.
 func (m *Metrics) Close() error {
 	if m == nil {
 		return nil

@@ -30,7 +30,7 @@
 //	events                        Controller.Events
 //	status commits                Controller.StatusWrites
 //	API requests                  kube.Transport
-//	leader                        kube.Callbacks
+//	leader                        kube.Callbacks, kube.NewLeaderRunnable
 //	objects                       Metrics.ObserveConditions
 //	caches                        kube.NewCache
 //	process                       package prom
