@@ -7,8 +7,8 @@
 //
 //   - [github.com/proompteng/controllerkit/status] updates the status of
 //     objects safely under conflicts, restarts and recreated objects.
-//     [github.com/proompteng/controllerkit/status/statustest] tests a kind
-//     against the contract, and
+//     [github.com/proompteng/controllerkit/status/statustest] tests a
+//     controller against the contract, and
 //     [github.com/proompteng/controllerkit/status/rules] makes the API server
 //     enforce it. [github.com/proompteng/controllerkit/status/applyconfiguration]
 //     serves code generators.
@@ -36,7 +36,7 @@
 //     its place a canary of Argo Rollouts that it has checked, and reads,
 //     promotes and aborts a live one.
 //     [github.com/proompteng/controllerkit/rollout/plan] switches a live
-//     workload without losing a pod.
+//     workload without losing capacity.
 //
 // The packages do not import one another and have no global state. Each
 // goroutine ends before the call that started it returns, unless a function of

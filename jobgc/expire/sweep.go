@@ -72,10 +72,9 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err er
 // maxErrors is how many failures the error of a sweep has in full.
 const maxErrors = 5
 
-// choose returns at most s.most of the overdue runs: first the ones that no
-// sweep has tried, then the ones that a sweep tried longest ago. Otherwise runs
-// that cannot be deleted would block the others forever. Equal runs keep their
-// order.
+// choose returns at most s.most of the overdue runs: the untried first, then
+// the ones with the oldest try. Otherwise runs that cannot be deleted would
+// block the others forever. Equal runs keep their order.
 func (s *Sweeper) choose(due []overdue) []overdue {
 	slices.SortStableFunc(due, func(a, b overdue) int {
 		return cmp.Compare(s.tried[a.object.GetUID()], s.tried[b.object.GetUID()])

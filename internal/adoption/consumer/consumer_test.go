@@ -35,7 +35,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 		"jobgc":         {19, 137, 18},
 		"metrics":       {5, 54, 5},
 		"metrics/kube":  {10, 118, 10},
-		"metrics/mixin": {0, 0, 0}, // two files
+		"metrics/mixin": {0, 14, 0}, // two files; its tests take testify
 		"metrics/prom":  {21, 70, 21},
 		"rollout":       {19, 97, 18},
 	} {
