@@ -76,10 +76,10 @@ func (c *Controller) Begin(
 			wait = *after
 		}
 		result := panicked
+		defer func() { c.end(ctx, a, result) }() // also if IsTerminal panics
 		if !unwinding() {
 			result = s.resultOf(failure, wait)
 		}
-		c.end(ctx, a, result)
 	}
 }
 

@@ -282,3 +282,13 @@ func exemplarsOf(t *testing.T, reader *sdkmetric.ManualReader) (all []metricdata
 	}
 	return all
 }
+
+// TestBegin_CountsAPanicOfIsTerminal: the reconcile has ended.
+func TestBegin_CountsAPanicOfIsTerminal(t *testing.T) {
+	m, reader := newSet(t, metrics.Options{IsTerminal: func(error) bool { panic("boom") }})
+	c := m.Controller("c")
+	assert.PanicsWithValue(t, "boom", func() { _ = reconcile(t.Context(), c, "a", 0, errRefused) })
+	got := collect(t, reader)
+	assert.InDelta(t, 1, got[`controller.reconciles{controller="c",result="panic"}`], 0)
+	assert.Zero(t, got[`controller.reconcile.active{controller="c"}`])
+}
