@@ -79,6 +79,7 @@ type Reconciler struct {
 
 	first sync.Once
 	since time.Time // the first attempt of this process
+	again sync.Map  // uids of runs that were reported again
 }
 
 // Reconcile makes an attempt at one run, and measures it.
@@ -128,6 +129,9 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	if r.writer.IsStale(run) {
 		return staleDelay, nil // the cache does not show the last write yet
 	}
+	if r.reportAgain(ctx, run) {
+		return releaseDelay, nil // until then the Event is written
+	}
 	before := run.DeepCopy()
 	secret := r.secrets.Begin(r.secretOf(run))
 	defer secret.Done()
@@ -165,7 +169,6 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.events.Failure(before, unwritten) // +events
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
-		r.reportAgain(before, found)
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
@@ -237,15 +240,27 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 }
 
 // reportAgain reports a failure that another process recorded, and may have been
-// killed before its Event was written: the Job was not released.
-func (r *Reconciler) reportAgain(run *v1alpha1.AgentRun, found jobgc.Observation) {
-	if run.Status.Phase != v1alpha1.Failed || found.Job == nil || run.Status.UpdatedAt == nil {
-		return
+// killed before its Event was written: the Job is not released. It returns
+// whether it did.
+func (r *Reconciler) reportAgain(ctx context.Context, run *v1alpha1.AgentRun) bool {
+	st := run.Status
+	if st.Phase != v1alpha1.Failed || st.JobRef == nil || st.UpdatedAt == nil {
+		return false
 	}
-	pause := r.since.Sub(run.Status.UpdatedAt.Time)
-	if found.Job.Spec.TTLSecondsAfterFinished == nil && pause > 0 && pause < handOver {
-		r.events.Failure(run, &failure{run.Status.Reason, run.Status.Message}) // +events
+	pause := r.since.Sub(st.UpdatedAt.Time)
+	if pause <= 0 || pause >= handOver {
+		return false
 	}
+	_, isReported := r.again.LoadOrStore(run.UID, nil)
+	if isReported {
+		return false
+	}
+	found, err := jobgc.Inspect(ctx, r.jobsIn(st.JobRef.Namespace), *st.JobRef) // +jobgc
+	if err == nil && (found.Job == nil || found.Job.Spec.TTLSecondsAfterFinished != nil) {
+		return false
+	}
+	r.events.Failure(run, &failure{st.Reason, st.Message}) // +events
+	return true
 }
 
 // request is what package jobgc has to know of the run.
