@@ -103,7 +103,8 @@ func (s *stand) afterTheEnd(ctx context.Context, n int) bench.Measure {
 		running.Wait()
 		return all, failed
 	})
-	return measure(s.kinds, fmt.Sprintf("a start with %d ended runs, the first minute", n), 1, []number[*beginning]{
+	name := fmt.Sprintf("a start with %d ended runs, the first minute", n)
+	return measure(s.kinds, name, 1, []number[*beginning]{
 		{"writes", bench.Requests, func(b *beginning) float64 { return b.writes }, "= 0"},
 		{"requests", bench.Requests, func(b *beginning) float64 { return b.requests }, ""},
 		{"CPU time", "ms", func(b *beginning) float64 { return float64(b.cpu.Milliseconds()) }, ""},

@@ -68,7 +68,9 @@ func (c *comparison) rate(l load, what loss, subject string) string {
 
 // exactly is a figure without a spread.
 func exactly(measure, unit, subject string, v float64) bench.Figure {
-	return bench.Figure{Measure: measure, Unit: unit, Subject: subject, Median: v, Least: v, Most: v, Total: v}
+	return bench.Figure{
+		Measure: measure, Unit: unit, Subject: subject, Median: v, Least: v, Most: v, Total: v,
+	}
 }
 
 // cell formats a figure: the median, and the spread if the rounds differ.

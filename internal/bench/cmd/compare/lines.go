@@ -98,7 +98,7 @@ func (s source) lines(text string) (n int, err error) {
 		}
 	}
 	if len(missing) > 0 {
-		return 0, fmt.Errorf("%s has no functions %v; correct the list of what is not counted", s.file, missing)
+		return 0, fmt.Errorf("%s has no functions %v; correct what is not counted", s.file, missing)
 	}
 	return n, nil
 }

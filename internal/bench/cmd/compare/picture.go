@@ -82,7 +82,8 @@ func (c *comparison) lost() panel {
 		}
 		p.labels = append(p.labels, l.short)
 		for i, of := range controllers {
-			p.values[i] = append(p.values[i], c.of(c.measureOf(l, losses[0].measure), "runs", of.Subject).Total)
+			lost := c.of(c.measureOf(l, losses[0].measure), "runs", of.Subject)
+			p.values[i] = append(p.values[i], lost.Total)
 		}
 	}
 	return p

@@ -76,8 +76,10 @@ var layout string
 // text returns COMPARE.txt.
 func (c *comparison) text() (string, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"rate":  c.rate,
-		"cell":  func(l load, of cost, subject string) string { return cell(c.figure(l, of, subject), of.digits) },
+		"rate": c.rate,
+		"cell": func(l load, of cost, subject string) string {
+			return cell(c.figure(l, of, subject), of.digits)
+		},
 		"ratio": c.ratioWithGoal,
 		"row":   c.row,
 		"plans": c.plans,
