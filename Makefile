@@ -126,7 +126,7 @@ $(addprefix test/,$(REST)): test/%:
 	@cd $* && $(GOTEST) -count=1 ./...
 
 .PHONY: adoption
-adoption: controlplane ## Insert controllerkit into other projects and run their tests: kubebuilder, Flux, apimachinery
+adoption: controlplane ## Insert controllerkit into other projects and run their tests: kubebuilder, Flux, apimachinery, agent-sandbox, external-snapshotter
 	@cd internal/adoption && $(GOTEST) -count=1 -timeout 30m -v .
 
 .PHONY: faults

@@ -75,7 +75,7 @@ func (b *builder) instruments() instruments {
 		statusWrites: b.counter("controller.status_writes", "{write}",
 			"Commits of an object's status, by result; unchanged ones write nothing."),
 		requests: b.counter("controller.client.requests", "{request}",
-			"Requests to the API server that have ended, by class of status code."),
+			"Requests to the API server that have ended, by verb, resource and status code."),
 		runActive: b.activeRuns("controller.run.active", "{run}",
 			"Runs in flight."),
 
