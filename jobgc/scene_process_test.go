@@ -198,7 +198,11 @@ func (c sceneJobs) Patch(
 
 func (c sceneJobs) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	remove := func() (string, error) { return "ok", c.p.deleteFor(name, *opts.Preconditions) }
-	_, err := ask(ctx, c.p, "delete", "delete "+name, remove, strings.Clone)
+	what := "delete " + name
+	if *opts.PropagationPolicy != metav1.DeletePropagationBackground {
+		what += ", and its pods stay"
+	}
+	_, err := ask(ctx, c.p, "delete", what, remove, strings.Clone)
 	return err
 }
 

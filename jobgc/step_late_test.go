@@ -237,3 +237,27 @@ func TestStep_KeepsTheNamespaceOfARef(t *testing.T) {
 	assert.Equal(t, jobgc.Active, s.step(t).State)
 	assert.Equal(t, "ns", s.stored.job.Namespace)
 }
+
+// TestStep_TakesOnlyANewJobForYoung: a cache without a new Job may be late.
+func TestStep_TakesOnlyANewJobForYoung(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		age    time.Duration
+		want   jobgc.State
+	}{
+		"New":    {"The cache may not show it yet.", 0, jobgc.Pending},
+		"Old":    {"The cache would show it.", time.Hour, jobgc.Missing},
+		"Future": {"The time is of a clock that is ahead.", -time.Hour, jobgc.Missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.step(t)
+			s.remove(jobOfRun)
+			created := metav1.NewTime(time.Now().Truncate(time.Second).Add(-tc.age))
+			s.stored.job.CreatedAt = &created
+			_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, found.State, tc.reason)
+		})
+	}
+}

@@ -96,7 +96,7 @@ func (k *keys) finish(a *attempt, r Result, now time.Time) bool {
 }
 
 // failed reports whether r is a failure. A rollout cancels reconciles, so
-// Canceled is not one.
+// Canceled is not one, and an earlier failure stays.
 func failed(r Result) bool {
 	return r == Error || r == TerminalError || r == Timeout || r == panicked
 }

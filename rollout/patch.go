@@ -14,7 +14,7 @@ import (
 // next step, or, if full, past all remaining steps. Send it as
 // types.MergePatchType to "status".
 //
-// This patch and the three below are pinned to the resourceVersion of r: they
+// This patch and the two below are pinned to the resourceVersion of r: they
 // change what you looked at, and conflict if the Rollout has changed since.
 // Then read it again. Without a resourceVersion they are not pinned. Nil means
 // that there is nothing to promote:
