@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
@@ -171,12 +170,6 @@ func (f *failure) Terminal() bool { return true }
 func reasonOf(err error) string {
 	reason, _ := events.Classify(err)
 	return reason
-}
-
-// isAway reports whether the API server could not be reached. An Event and a
-// condition of each run would only make its next start harder.
-func isAway(err error) bool {
-	return reasonOf(err) == events.Unavailable && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }
 
 // isUnanswered reports whether a request got no answer, or a 5xx.

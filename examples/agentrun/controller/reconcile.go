@@ -11,12 +11,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
@@ -54,6 +56,9 @@ const (
 	// releaseDelay is when the Job of a run that has just ended is released.
 	// Until then the cache gets the end.
 	releaseDelay = time.Second
+	// startingTime is how long an API server may refuse valid requests after its
+	// start.
+	startingTime = 10 * time.Second
 	// handOver is how long after the last write of another process this one may
 	// begin, and still report again what that one recorded.
 	handOver = time.Minute
@@ -78,8 +83,9 @@ type Reconciler struct {
 	noPodsAfter time.Duration
 
 	first sync.Once
-	since time.Time // the first attempt of this process
-	again sync.Map  // uids of runs that were reported again
+	since time.Time    // the first attempt of this process
+	again sync.Map     // uids of runs that were reported again
+	away  atomic.Int64 // when the API server could last not be reached, in nanoseconds
 }
 
 // Reconcile makes an attempt at one run, and measures it.
@@ -138,7 +144,7 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 
 	found, err := r.follow(ctx, run, secret)
 	err = secret.Error(ctx, err)
-	if isAway(err) {
+	if r.isAway(err) {
 		return 0, err // nothing is wrong with the run
 	}
 	if reasonOf(err) == events.Conflict {
@@ -162,7 +168,7 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
 	}
 	switch {
-	case isAway(unwritten):
+	case r.isAway(unwritten):
 		return 0, unwritten
 	case unwritten != nil:
 		unwritten = secret.Error(ctx, unwritten)
@@ -237,6 +243,19 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 	}
 	r.runs.End(ctx, took, result)
 	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
+}
+
+// isAway reports whether the API server could not be reached, or was away a
+// moment ago and refuses. An Event and a condition of each run would only make
+// its start harder. What lasts is recorded later.
+func (r *Reconciler) isAway(err error) bool {
+	reason := reasonOf(err)
+	if reason == events.Unavailable && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+		r.away.Store(time.Now().UnixNano())
+		return true
+	}
+	isStarting := time.Since(time.Unix(0, r.away.Load())) < startingTime
+	return isStarting && (reason == events.Unavailable || reason == events.Forbidden)
 }
 
 // reportAgain reports a failure that another process recorded, and may have been

@@ -192,25 +192,37 @@ func TestReconcile_RecordsWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestReconcile_RecordsNoOutage of the API server: nothing is wrong with the run.
+// TestReconcile_RecordsNoOutage of the API server, and not what it refuses when
+// it has just started: nothing is wrong with the run.
 func TestReconcile_RecordsNoOutage(t *testing.T) {
-	away := &url.Error{Op: "Post", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
-	run := newRun("nightly")
-	g := newRig(t, run)
-	g.cluster.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, away })
-	_, err := g.reconcile(t, run)
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	assert.Zero(t, g.writes)
-	g.cluster.ReactionChain = g.cluster.ReactionChain[1:]
+	synctest.Test(t, func(t *testing.T) {
+		away := &url.Error{Op: "Post", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+		refused := apierrors.NewForbidden(batchv1.Resource("jobs"), "run-1", errors.New("RBAC: not found"))
+		answer := error(away)
+		run := newRun("nightly")
+		g := newRig(t, run)
+		g.cluster.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+		_, err := g.reconcile(t, run)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		answer = refused
+		_, err = g.reconcile(t, run)
+		require.ErrorIs(t, err, refused)
+		assert.Zero(t, g.writes)
+		time.Sleep(startingTime)
+		_, err = g.reconcile(t, run)
+		require.ErrorIs(t, err, refused)
+		assert.Equal(t, []string{events.Forbidden}, g.recorder.Reasons(), "it lasts")
 
-	run.Spec.Parameters = map[string]string{"prompt": "hello"}
-	require.NoError(t, g.Update(t.Context(), run))
-	g.refuse = away
-	_, err = g.reconcile(t, run)
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	assert.Empty(t, g.recorder.Reasons())
-	g.must(t, run)
-	assert.Equal(t, []string{events.InvalidSpec}, g.recorder.Reasons())
+		g.recorder.Reset()
+		run.Spec.Parameters = map[string]string{"prompt": "hello"}
+		require.NoError(t, g.Update(t.Context(), run))
+		g.refuse = away
+		_, err = g.reconcile(t, run)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Empty(t, g.recorder.Reasons())
+		g.must(t, run)
+		assert.Equal(t, []string{events.InvalidSpec}, g.recorder.Reasons())
+	})
 }
 
 // TestReconcile_ReportsAgain the failure that another process recorded, and may
