@@ -48,6 +48,8 @@ func rules(t *testing.T) (all []rbacv1.PolicyRule) {
 
 func newAPI(t *testing.T) *api {
 	t.Helper()
+	// A queue of client-go v0.34 sees each half second whether it was shut down.
+	t.Cleanup(func() { time.Sleep(time.Second) })
 	return &api{
 		objects: map[string]object{}, watches: map[chan object]request{}, hung: map[chan object]bool{},
 		used: map[string]bool{}, allowed: rules(t),
