@@ -5,6 +5,7 @@ package kube
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/proompteng/controllerkit/metrics"
@@ -100,20 +101,14 @@ func verb(req *http.Request, named bool) string {
 	return "other"
 }
 
-// watches reads the query as text, because parsing it allocates and is needed
-// for one word.
+// watches reports whether the query asks for a watch, by the rule of the API
+// server: each value but false and 0 does, also an empty one.
 func watches(req *http.Request) bool {
 	if req.URL == nil {
 		return false
 	}
-	for query := req.URL.RawQuery; query != ""; {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
-		if value, ok := strings.CutPrefix(pair, "watch="); ok {
-			return value == "true" || value == "1"
-		}
-	}
-	return false
+	values := req.URL.Query()["watch"]
+	return len(values) > 0 && !slices.Contains([]string{"false", "0"}, strings.ToLower(values[0]))
 }
 
 // cut takes the first part off a path; empty parts do not count.

@@ -28,6 +28,8 @@ func TestClassify(t *testing.T) {
 		"Get":               {"GET by name is get.", "GET", "/apis/batch/v1/namespaces/ci/jobs/run-1", req("get", "batch", "jobs")},
 		"Watch":             {"The query makes it a watch.", "GET", "/api/v1/pods?allowWatchBookmarks=true&watch=true&timeout=7m3s", req("watch", "", "pods")},
 		"Watch1":            {"The short form of the query is accepted.", "GET", "/api/v1/pods?watch=1", req("watch", "", "pods")},
+		"WatchTRUE":         {"The API server does not look at the case.", "GET", "/api/v1/pods?watch=TRUE", req("watch", "", "pods")},
+		"WatchEmpty":        {"Nor does it want a value.", "GET", "/api/v1/pods?watch", req("watch", "", "pods")},
 		"NoWatch":           {"watch=false is a list.", "GET", "/api/v1/pods?watch=false", req("list", "", "pods")},
 		"WatchPath":         {"The old form of a watch.", "GET", "/api/v1/watch/namespaces/ci/pods", req("watch", "", "pods")},
 		"Create":            {"POST to a collection is create.", "POST", "/apis/batch/v1/namespaces/ci/jobs?fieldManager=x", req("create", "batch", "jobs")},
