@@ -85,22 +85,20 @@ func runbookCommands(t *testing.T) (commands []string) {
 	t.Helper()
 	root := filepath.Join("..", "..", "examples", "operate", "runbooks")
 	seen := map[string]bool{}
-	for _, pattern := range []string{"*.md", "*/*.md"} {
-		pages, err := filepath.Glob(filepath.Join(root, pattern))
+	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
+	require.NoError(t, err)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
 		require.NoError(t, err)
-		for _, page := range pages {
-			text, err := os.ReadFile(page)
-			require.NoError(t, err)
-			for _, m := range regexp.MustCompile("(?m)^(kubectl .*)$|`(kubectl [^`]*)`").FindAllStringSubmatch(string(text), -1) {
-				c := m[1] + m[2]
-				container := regexp.MustCompile(` (logs|exec|debug|port-forward) `).MatchString(c)
-				bare := !strings.Contains(c[len("kubectl "):], " ") // a word in a sentence, such as kubectl describe
-				if container || bare || seen[c] {
-					continue
-				}
-				seen[c] = true
-				commands = append(commands, c)
+		for _, m := range regexp.MustCompile("(?m)^(kubectl .*)$|`(kubectl [^`]*)`").FindAllStringSubmatch(string(text), -1) {
+			c := m[1] + m[2]
+			container := regexp.MustCompile(` (logs|exec|debug|port-forward) `).MatchString(c)
+			bare := !strings.Contains(c[len("kubectl "):], " ") // a word in a sentence, such as kubectl describe
+			if container || bare || seen[c] {
+				continue
 			}
+			seen[c] = true
+			commands = append(commands, c)
 		}
 	}
 	require.Greater(t, len(commands), 20)

@@ -52,7 +52,7 @@ func alerts(t *testing.T, version string) []alert {
 func TestRunbooksOfTheAlerts(t *testing.T) {
 	base := "https://" + module + "/blob/v9.8.7/" + runbooks
 	table := "| alert | severity | for | meaning |\n|---|---|---|---|\n"
-	names := map[string]bool{"README": true, "switches": true}
+	names := map[string]bool{"README": true, "reasons": true, "switches": true}
 	for _, a := range alerts(t, "v9.8.7") {
 		require.Equal(t, base+a.Alert+".md", a.Annotations["runbook_url"], "the alert %s: name the page after the alert", a.Alert)
 		page := runbook(t, a.Alert+".md", a.Alert)
@@ -69,15 +69,14 @@ func TestRunbooksOfTheAlerts(t *testing.T) {
 	generated(t, runbooks+"README.md", "-update -->\n", table)
 }
 
-// TestRunbooksOfTheReasons: each reason of package events has a page, and each
-// page belongs to a reason.
+// TestRunbookOfTheReasons: each reason of package events has a section, and each
+// section belongs to a reason.
 //
 //req:shows O4
-func TestRunbooksOfTheReasons(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "events", "reasons.go"), nil, parser.ParseComments)
+func TestRunbookOfTheReasons(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "events", "reasons.go"), nil, 0)
 	require.NoError(t, err)
-	table := "\n| reason | meaning |\n|---|---|\n"
-	var names []string
+	var reasons []string
 	ast.Inspect(f, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
@@ -85,17 +84,19 @@ func TestRunbooksOfTheReasons(t *testing.T) {
 		}
 		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		require.NoError(t, err)
-		names = append(names, reason)
-		runbook(t, "reasons/"+reason+".md", reason)
-		said := strings.TrimPrefix(strings.Join(strings.Fields(spec.Doc.Text()), " "), spec.Names[0].Name+" ")
-		said, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(said, "says that "), "is Normal: "), ".")
-		said, _, _ = strings.Cut(said, ":")
-		table += fmt.Sprintf("| [%s](reasons/%s.md) | %s |\n", reason, reason, said)
+		reasons = append(reasons, reason)
 		return true
 	})
-	require.NotEmpty(t, names, "events/reasons.go has no reason that this test finds")
-	assert.ElementsMatch(t, names, pagesIn(t, runbooks+"reasons"), "each reason has one page in %sreasons; write or delete a page", runbooks)
-	generated(t, runbooks+"README.md", "<!-- reasons -->\n", table)
+	require.NotEmpty(t, reasons, "events/reasons.go has no reason that this test finds")
+	var headings []string
+	for _, section := range strings.Split(read(t, runbooks+"reasons.md"), "\n## ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		headings = append(headings, title)
+		for _, word := range []string{"**Impact**", "**Diagnosis**", "**Mitigation**"} {
+			assert.Contains(t, text, "\n- "+word, "%sreasons.md: the section %s has no %s; write it", runbooks, title, word)
+		}
+	}
+	assert.ElementsMatch(t, reasons, headings, "%sreasons.md: write one section for each reason", runbooks)
 }
 
 // TestRunbookOfLostEvents: the page lists the causes of package events as its
