@@ -6,7 +6,6 @@ package metrics
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/proompteng/controllerkit/internal/isolate"
 )
@@ -23,30 +22,24 @@ type objectSource struct {
 }
 
 // ObserveConditions calls count at each collection and exports how many objects
-// of kind are in each condition. Count over the informer's cache. By design
-// there are no series per object. Pairs that count yields twice, or that two
-// counts of a kind yield, add up.
+// of kind are in each condition. Count over the informer's cache. An object has
+// no separate series. Pairs that count yields twice, or that two counts of a
+// kind yield, add up.
 //
-// The series end with stop, which may be called more than once. count must be
-// safe for concurrent use and must not create instruments. Its ctx ends with
-// the collection: stop yielding then. A count that panics or hangs costs its
-// own series, as for [Controller.ObserveQueue]. A nil count observes nothing.
+// count must be safe for concurrent use and must not create instruments. Its
+// ctx ends with the collection: stop yielding then. A count that panics or hangs
+// costs its own series, as for [Controller.ObserveQueue]. A nil count observes
+// nothing.
 func (m *Metrics) ObserveConditions(
 	kind string,
 	count func(context.Context) iter.Seq2[Condition, int64],
-) (stop func()) {
+) {
 	if m == nil || count == nil {
-		return func() {}
+		return
 	}
-	source := &objectSource{kind: kind, count: count}
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
-	m.objects = append(m.objects, source)
-	return func() {
-		m.set.mu.Lock()
-		defer m.set.mu.Unlock()
-		m.objects = slices.DeleteFunc(m.objects, func(s *objectSource) bool { return s == source })
-	}
+	m.objects = append(m.objects, &objectSource{kind: kind, count: count})
 }
 
 // counts calls the function.

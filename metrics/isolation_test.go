@@ -132,7 +132,7 @@ func TestMetrics_ConcurrentUse(t *testing.T) {
 				_ = reconcile(t.Context(), c, worker, 0, errRefused)
 				c.QueueWait(time.Millisecond)
 				east := m.Scope("east")
-				stop := east.ObserveConditions("Pod", counted(map[metrics.Condition]int64{{Type: "a", Status: "b"}: 1}))
+				stop := east.ObserveCache("pods", func() time.Duration { return time.Second })
 				lease, err := east.Lease("agents")
 				if err == nil {
 					lease.Set(true)

@@ -22,8 +22,8 @@ type Lease struct {
 
 // Lease exports controller.leader for the lease of that name, 0 from now on, so
 // that a process that never led is visible. While the lease is live, until its
-// Close, a second call returns an error that wraps [ErrInUse]. On a nil Metrics
-// it returns nil and no error.
+// Close, a second call returns an error. On a nil Metrics it returns nil and no
+// error.
 func (m *Metrics) Lease(name string) (*Lease, error) {
 	if m == nil {
 		return nil, nil //nolint:nilnil // a nil *Lease does nothing
@@ -32,8 +32,8 @@ func (m *Metrics) Lease(name string) (*Lease, error) {
 	defer m.set.mu.Unlock()
 	known, ok := m.leases[name]
 	if ok && known.live {
-		return nil, fmt.Errorf("%w: the lease %q is exported by another election of this process; "+
-			"give each cluster its own Metrics.Scope", ErrInUse, name)
+		return nil, fmt.Errorf("metrics: already in use: the lease %q is exported by another election "+
+			"of this process; give each cluster its own Metrics.Scope", name)
 	}
 	l := &Lease{m: m, name: name, all: m.attributes(label("lease", name)), live: true}
 	m.leases[name] = l

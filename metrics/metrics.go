@@ -16,16 +16,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// Errors of this package. The message says what to do.
-var (
-	// ErrNoProvider is returned for a nil meter provider, or one without a
-	// meter. Nothing falls back to OpenTelemetry's global one.
-	ErrNoProvider = errors.New("metrics: no usable meter provider")
-	// ErrInUse is returned for a second live queue of a controller, and for a
-	// second live lease of one name.
-	ErrInUse = errors.New("metrics: already in use")
-)
-
 // Options of a set of instruments. The zero value starts no spans.
 type Options struct {
 	// IsTerminal recognizes errors that no retry can fix, such as a refusal of
@@ -57,18 +47,17 @@ type Metrics struct {
 type set struct {
 	instruments
 
-	isTerminal   func(error) bool
-	tracer       trace.Tracer // nil: no spans
-	registration metric.Registration
+	isTerminal func(error) bool
+	tracer     trace.Tracer // nil: no spans
 
 	mu     sync.Mutex // never held during a call of the SDK or of a caller's function
 	scopes map[string]*Metrics
 }
 
 // New creates the instruments on mp and registers one callback for the values
-// that are read when they are collected. It starts nothing and touches no
-// global. The error wraps [ErrNoProvider] if mp is nil or a nil pointer, or if
-// it gives no meter, such as a prom.Endpoint that was not made by prom.New. New
+// that are read when they are collected, until mp shuts down. It starts nothing
+// and touches no global. It is an error if mp is nil or a nil pointer, or if it
+// gives no meter, such as a prom.Endpoint that was not made by prom.New. New
 // also returns the provider's errors.
 //
 // Make one set for a provider. A second set is harmless to counters and
@@ -76,12 +65,13 @@ type set struct {
 // exported. For a second cluster use [Metrics.Scope].
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if isnil.Is(mp) {
-		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, "+
-			"or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
+		return nil, errors.New("metrics: no usable meter provider: it is nil; pass a prom.Endpoint made " +
+			"by prom.New, or a MeterProvider of OpenTelemetry's SDK")
 	}
 	meter := mp.Meter("github.com/proompteng/controllerkit")
 	if isnil.Is(meter) {
-		return nil, fmt.Errorf("%w: %T gives no meter; make it with its constructor", ErrNoProvider, mp)
+		return nil, fmt.Errorf("metrics: no usable meter provider: %T gives no meter; make it with its "+
+			"constructor", mp)
 	}
 	b := builder{meter: meter}
 	s := &set{
@@ -96,7 +86,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: create instruments: %w", err)
 	}
-	s.registration, err = meter.RegisterCallback(s.observe, b.observed...)
+	_, err = meter.RegisterCallback(s.observe, b.observed...)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: register the callback: %w", err)
 	}
@@ -135,21 +125,6 @@ func (s *set) newScope(name string) *Metrics {
 	}
 	s.scopes[name] = m
 	return m
-}
-
-// Close unregisters the callback of the set with all its scopes. Gauges and
-// other states disappear from the next scrape. Counters, histograms and
-// controller.run.active stay until the provider shuts down. A second Close does
-// nothing.
-func (m *Metrics) Close() error {
-	if m == nil {
-		return nil
-	}
-	err := m.set.registration.Unregister()
-	if err != nil {
-		return fmt.Errorf("metrics: unregister the callback: %w", err)
-	}
-	return nil
 }
 
 // attributes returns the attributes of one series.

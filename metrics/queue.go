@@ -30,8 +30,7 @@ type queueSource struct {
 // ObserveQueue calls state at each collection and exports the controller's
 // queue. The QueueProvider of package metrics/kube calls it. The counters of
 // the queue exist at zero from now on. A controller has one queue: a second
-// call returns an error that wraps [ErrInUse]. A nil state, or a nil
-// Controller, observes nothing.
+// call returns an error. A nil state, or a nil Controller, observes nothing.
 //
 // state must be safe for concurrent use and must not create instruments. When
 // it panics, or does not return within two seconds, or half of the collection's
@@ -49,8 +48,8 @@ func (c *Controller) ObserveQueue(state func() QueueState) error {
 	}
 	c.mu.Unlock()
 	if second {
-		return fmt.Errorf("%w: the controller %q has a queue; make its QueueProvider once, "+
-			"and give each cluster its own Metrics.Scope", ErrInUse, c.name)
+		return fmt.Errorf("metrics: already in use: the controller %q has a queue; make its "+
+			"QueueProvider once, and give each cluster its own Metrics.Scope", c.name)
 	}
 	c.m.set.queueAdds.Add(background(), 0, c.all)
 	c.m.set.queueRetries.Add(background(), 0, c.all)

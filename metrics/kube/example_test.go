@@ -5,7 +5,6 @@ package kube_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -69,12 +68,12 @@ func ExampleQueueProvider() {
 	_, err := kube.QueueProvider(m.Controller("agentrun"))
 	fmt.Println(err)
 	_, err = kube.QueueProvider(m.Controller("agentrun"))
-	fmt.Println(errors.Is(err, metrics.ErrInUse))
+	fmt.Println(err)
 	_, err = kube.QueueProvider(m.Scope("east").Controller("agentrun"))
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// true
+	// metrics: already in use: the controller "agentrun" has a queue; make its QueueProvider once, and give each cluster its own Metrics.Scope
 	// <nil>
 }
 

@@ -19,10 +19,10 @@ import (
 //	cb.OnStartedLeading, cb.OnStoppedLeading, err = kube.Callbacks(m, lease,
 //		cb.OnStartedLeading, cb.OnStoppedLeading)
 //
-// Until stopped is called, a second election of the same lease returns an error
-// that wraps [metrics.ErrInUse]. client-go calls OnStartedLeading in a
-// goroutine that may run after OnStoppedLeading; the lease is not shown as held
-// then. A nil callback stays nil, so that client-go refuses it.
+// Until stopped is called, a second election of the same lease returns an error.
+// client-go calls OnStartedLeading in a goroutine that may run after
+// OnStoppedLeading; the lease is not shown as held then. A nil callback stays
+// nil, so that client-go refuses it.
 func Callbacks(
 	m *metrics.Metrics,
 	name string,

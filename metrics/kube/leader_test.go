@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
@@ -131,9 +130,9 @@ func TestLeader_RefusesASecondElection(t *testing.T) {
 	_, stop, err := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
 	require.NoError(t, err)
 	_, _, err = kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
-	require.ErrorIs(t, err, metrics.ErrInUse)
+	require.ErrorContains(t, err, "metrics: already in use: the lease \"agents\"")
 	_, err = kube.NewLeaderRunnable(m, "agents")
-	require.ErrorIs(t, err, metrics.ErrInUse)
+	require.ErrorContains(t, err, "metrics: already in use: the lease \"agents\"")
 	_, err = kube.NewLeaderRunnable(m.Scope("east"), "agents")
 	require.NoError(t, err)
 	stop()

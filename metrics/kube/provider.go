@@ -39,10 +39,10 @@ import (
 // by up to half a second.
 //
 // A controller has one provider, and a provider has one queue at a time. A
-// second provider for the controller returns an error that wraps
-// [metrics.ErrInUse], because the numbers of two clusters would mix:
-// [metrics.Metrics.Scope] separates them. A queue that the program makes again
-// with the same provider takes the place of the earlier one.
+// second provider for the controller returns an error, because the numbers of
+// two clusters would mix: [metrics.Metrics.Scope] separates them. A queue that
+// the program makes again with the same provider takes the place of the earlier
+// one.
 func QueueProvider(c *metrics.Controller) (workqueue.MetricsProvider, error) {
 	p := &provider{c: c, queue: new(queue)}
 	err := c.ObserveQueue(p.state)

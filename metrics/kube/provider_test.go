@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
@@ -76,7 +75,7 @@ func TestQueueProvider_RefusesASecondOfTheController(t *testing.T) {
 	_, err := kube.QueueProvider(m.Controller("c"))
 	require.NoError(t, err)
 	second, err := kube.QueueProvider(m.Controller("c"))
-	require.ErrorIs(t, err, metrics.ErrInUse)
+	require.ErrorContains(t, err, "metrics: already in use: the controller \"c\"")
 	assert.Nil(t, second)
 	_, err = kube.QueueProvider(m.Scope("east").Controller("c"))
 	require.NoError(t, err)

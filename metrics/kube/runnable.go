@@ -21,7 +21,7 @@ type LeaderRunnable struct{ lease *metrics.Lease }
 //
 // A manager without leader election leads from its start on. Without the name
 // of a lease nothing is exported. Until the manager ends, a second one of the
-// same lease returns an error that wraps [metrics.ErrInUse].
+// same lease returns an error.
 func NewLeaderRunnable(m *metrics.Metrics, lease string) (*LeaderRunnable, error) {
 	if lease == "" {
 		return new(LeaderRunnable), nil

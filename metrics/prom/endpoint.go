@@ -39,7 +39,8 @@ type Endpoint struct {
 
 // New makes an endpoint with separate registries. It never touches
 // prometheus.DefaultRegisterer or a global of OpenTelemetry, and it starts
-// nothing. An option that cannot be used is an error that wraps [ErrOption].
+// nothing. The error names each field of Options that cannot be used, and the
+// accepted values.
 func New(o Options) (*Endpoint, error) {
 	if err := o.check(); err != nil {
 		return nil, err

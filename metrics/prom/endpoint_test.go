@@ -87,7 +87,7 @@ func TestNewRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			ep, err := prom.New(tc.options)
-			require.ErrorIs(t, err, prom.ErrOption, tc.reason)
+			require.ErrorContains(t, err, "metrics/prom: invalid option: Options.", tc.reason)
 			assert.Contains(t, err.Error(), tc.field)
 			assert.Nil(t, ep)
 		})

@@ -21,10 +21,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// ErrOption is wrapped by the error that names each field of Options that
-// cannot be used.
-var ErrOption = errors.New("metrics/prom: invalid option")
-
 // Options of an endpoint. The zero value is the recommended behaviour.
 type Options struct {
 	// Resource describes the process: service.name, k8s.namespace.name and the
@@ -78,8 +74,8 @@ const (
 func (o Options) check() error {
 	var errs []error
 	refuse := func(field string, value any, accepted string) {
-		errs = append(errs, fmt.Errorf("%w: Options.%s: %v is not accepted; want %s",
-			ErrOption, field, value, accepted))
+		errs = append(errs, fmt.Errorf("metrics/prom: invalid option: Options.%s: %v is not accepted; want %s",
+			field, value, accepted))
 	}
 	if o.Timeout < 0 {
 		refuse("Timeout", o.Timeout, fmt.Sprintf("a positive duration, or 0 for %v", defaultTimeout))

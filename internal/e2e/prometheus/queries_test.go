@@ -268,7 +268,6 @@ func everyInstrument(t *testing.T) (endpoint http.Handler, use func(n int)) {
 	require.NoError(t, err)
 	m, err := metrics.New(ep, metrics.Options{})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, m.Close()) })
 	here := instruments(t, m)
 	there := instruments(t, m.Scope("west"))
 	return ep, func(n int) {
