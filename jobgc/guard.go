@@ -130,7 +130,7 @@ type Options struct {
 	// agents.example.com/result. New Jobs get it, and the release removes it.
 	// Such a Job outlives every deletion until its outcome is recorded. Its
 	// pods may not, and a Job that is deleted while it runs has no outcome. Run
-	// SweepOrphans with it: until then, a Job whose owner vanishes keeps its
+	// SweepOrphans with it: until then, a Job whose owner is gone keeps its
 	// pods, and its namespace stays Terminating. Zero means no finalizer.
 	Finalizer string
 

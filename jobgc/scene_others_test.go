@@ -140,7 +140,7 @@ func (s *scene) putJob(t *testing.T, d *datadriven.TestData) {
 		Name: argText(t, d, "name"), UID: types.UID("old-" + string(rune('0'+s.uids))), CreationTimestamp: metav1.Now(),
 	}}
 	switch argText(t, d, "of") {
-	case "nobody":
+	case "none":
 	case "other":
 		job.OwnerReferences = []metav1.OwnerReference{ownerRef("other", "9")}
 	case "earlier":

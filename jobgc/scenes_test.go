@@ -47,7 +47,7 @@ const maxSceneLines = 60
 //   - sync: the caches of a replica: owner, jobs, or both
 //   - crash: a replica starts again
 //   - wait: time passes, and the TTL controller works
-//   - rest: reconciles until nothing changes, and shows the requests
+//   - repeat: reconciles until nothing changes, and shows the requests
 //   - show: the stored objects
 //   - job, owner, put, gc, sweep: what others do
 //
@@ -183,8 +183,8 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 		s.revive(t, p)
 	case "wait":
 		s.wait(t, d)
-	case "rest":
-		s.rest(t)
+	case "repeat":
+		s.repeat(t)
 	case "show":
 		s.show()
 	case "job":
@@ -286,17 +286,17 @@ func (s *scene) pass(d time.Duration) {
 	}
 }
 
-// maxRounds is how soon a scene comes to rest.
+// maxRounds is how often repeat reconciles.
 const maxRounds = 30
 
-// rest reconciles with caches that are up to date until nothing changes. It
+// repeat reconciles with caches that are up to date until nothing changes. It
 // shows the requests and the stored objects.
-func (s *scene) rest(t *testing.T) {
+func (s *scene) repeat(t *testing.T) {
 	t.Helper()
 	s.brief = true
 	defer func() { s.brief = false }()
 	for round := 0; ; round++ {
-		require.Less(t, round, maxRounds, "it does not come to rest")
+		require.Less(t, round, maxRounds, "each round changes something")
 		version := s.version
 		again := s.round(t)
 		if s.version == version && !again {

@@ -19,8 +19,8 @@ type runFacts struct {
 	recorded bool      // the owner has a Ref, or has ended
 	job      types.UID // that was created last
 	outcome  Outcome   // of that Job
-	vanished bool      // it was removed
-	earlier  bool      // the Job of an earlier version exists
+	removed  bool
+	earlier  bool // the Job of an earlier version exists
 	wrong    string
 }
 
@@ -46,9 +46,9 @@ func (m runModel) note(f runFacts, w world.Write) runFacts {
 		f.wrong = m.checkCreation(f)
 		f.job = after.UID
 		f.outcome = ""
-		f.vanished = false
+		f.removed = false
 	case after == nil:
-		f.vanished = m.frees(before)
+		f.removed = m.frees(before)
 	}
 	if after != nil && StateOf(after).State == Finished {
 		f.outcome = StateOf(after).Outcome
@@ -68,7 +68,7 @@ func (m runModel) frees(job *batchv1.Job) bool {
 // when the Job was removed. Otherwise none is sent for a run that has its Ref.
 func (m runModel) checkCreation(f runFacts) string {
 	mayStall := m.budgets.Late+m.budgets.Pauses+m.budgets.Switches > 0
-	mayBeLate := mayStall && (f.vanished || f.job == "")
+	mayBeLate := mayStall && (f.removed || f.job == "")
 	if f.recorded && !mayBeLate {
 		return "a Job was created for a run that has its Ref"
 	}

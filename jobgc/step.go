@@ -156,7 +156,7 @@ func (c *call) steer(ctx context.Context, job *batchv1.Job, source string) (Obse
 	case c.req.Cancel && seen.State != Finishing:
 		return c.stop(ctx, job, seen)
 	case seen.State == Deleting:
-		return c.vanish(ctx, job, seen)
+		return c.deleting(ctx, job, seen)
 	case c.isToSuspend(job):
 		return c.suspend(ctx, job, *c.req.Suspend)
 	}
@@ -174,8 +174,8 @@ func (c *call) finish(ctx context.Context, job *batchv1.Job, seen Observation) (
 	return seen, nil
 }
 
-// vanish handles a Job that is being deleted before it has finished.
-func (c *call) vanish(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
+// deleting handles a Job that is being deleted before it has finished.
+func (c *call) deleting(ctx context.Context, job *batchv1.Job, seen Observation) (Observation, error) {
 	switch {
 	case c.isEnded(), c.req.Owner.GetDeletionTimestamp() != nil:
 		return c.release(ctx, job, seen)

@@ -115,7 +115,7 @@ func TestStep_DeleteThatIsRefused(t *testing.T) {
 		"Changed":   {"The next call tries again.", func(s *stage) { s.change(jobOfRun, func(*batchv1.Job) {}) }, nil, jobgc.Cancelled, true, ""},
 		"Gone":      {"Nothing is left.", func(s *stage) { s.remove(jobOfRun) }, nil, jobgc.Cancelled, false, ""},
 		"Replaced":  {"The other Job stays.", func(s *stage) { s.change(jobOfRun, func(j *batchv1.Job) { j.UID = "another" }) }, nil, jobgc.Cancelled, false, ""},
-		"GoneSince": {"It vanished after the conflict.", func(s *stage) { s.remove(jobOfRun) }, conflict, jobgc.Cancelled, false, ""},
+		"GoneSince": {"It was deleted after the conflict.", func(s *stage) { s.remove(jobOfRun) }, conflict, jobgc.Cancelled, false, ""},
 		"Proxy":     {"No API server wrote it.", func(*stage) {}, apierrors.NewGenericServerResponse(409, "delete", jobResource, jobOfRun, "<html>", 0, true), "", false, "delete ns/run-run-uid: "},
 		"Forbidden": {
 			"The role lacks the verb.", func(*stage) {}, apierrors.NewForbidden(jobResource, jobOfRun, errors.New("no delete")),

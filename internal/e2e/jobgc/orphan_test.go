@@ -20,7 +20,7 @@ import (
 )
 
 // TestHeldJobs_GoWithTheirOwner: an owner that is deleted in the background
-// vanishes immediately, and the sweep releases its Job. One that is deleted in
+// is gone immediately, and the sweep releases its Job. One that is deleted in
 // the foreground waits for its Job, and Step releases it.
 //
 //req:shows J4
