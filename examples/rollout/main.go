@@ -17,8 +17,9 @@
 // It reads the files, or standard input if no file or "-" is given. It converts
 // each Deployment, or with -only those that it names. It points the
 // HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler of such a
-// Deployment at the Rollout. It passes every other document through byte for
-// byte. It writes nothing if anything is wrong. Exit codes: 0; 1 if a manifest
+// Deployment at the Rollout. With -canary each Rollout gets more fields, such as
+// trafficRouting, which are checked like all others. It passes every other
+// document through byte for byte. It writes nothing if anything is wrong. Exit codes: 0; 1 if a manifest
 // is refused, with every error of every manifest; 2 if the arguments are wrong.
 package main
 
@@ -107,10 +108,11 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input without a file, or for -")
 		f.PrintDefaults()
 	}
-	var steps, surge, unavailable, only string
+	var steps, canary, surge, unavailable, only string
 	f.StringVar(&c.values, "values", "",
 		"chart values to take progressiveDelivery.{enabled,canarySteps} from")
 	f.StringVar(&steps, "steps", "", `canary steps as YAML (default [{setWeight: 20}, {pause: {}}])`)
+	f.StringVar(&canary, "canary", "", "more fields of the canary as YAML, such as trafficRouting")
 	f.StringVar(&only, "only", "", "names of the Deployments to convert, separated by commas (default all)")
 	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
 	f.StringVar(&unavailable, "max-unavailable", "",
@@ -149,6 +151,13 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	err = yaml.UnmarshalStrict([]byte(steps), &c.options.Steps)
 	if err != nil {
 		return c, fmt.Errorf("-steps: %w", err)
+	}
+	err = yaml.UnmarshalStrict([]byte(canary), new(rollout.Canary))
+	if err != nil {
+		return c, fmt.Errorf("-canary: %w", err)
+	}
+	c.options.Mutate = func(r *rollout.Rollout) {
+		_ = yaml.Unmarshal([]byte(canary), r.Spec.Strategy.Canary) // it was parsed above
 	}
 	return c, nil
 }

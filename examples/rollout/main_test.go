@@ -89,6 +89,7 @@ func TestRender(t *testing.T) {
 		"JSON":           {"Is YAML.", webJSON, webRollout, nil},
 		"OnTheSeparator": {"The separator is not a part of it.", service + "--- " + webJSON + "\n", service + "---\n" + webRollout, nil},
 		"Flags":          {"As asked.", web, strings.NewReplacer("maxSurge: 1", "maxSurge: 25%", "setWeight: 20", "setWeight: 50", "  replicas: 5\n", "  progressDeadlineAbort: true\n", "  namespace: shop\n", "  namespace: shop\n", "metadata:\n  name", "metadata:\n  labels:\n    argo-rollouts.argoproj.io/controller-instance-id: x\n  name").Replace(webRollout), []string{"-max-surge", "25%", "-steps", `[{"setWeight":50},{"pause":{}}]`, "-abort-on-deadline", "-instance-id", "x", "-omit-replicas"}},
+		"Traffic":        {"Further fields are added to the canary.", web, strings.Replace(webRollout, "      maxSurge: 1\n", "      canaryService: web-canary\n      maxSurge: 1\n", 1), []string{"-canary", "{canaryService: web-canary}"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +197,8 @@ func TestRefused(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	for name, args := range map[string][]string{
 		"UnknownFlag": {"-x"}, "BothWays": {"-plan", "-rollback"}, "StepsAreNoList": {"-steps", "20,pause"},
-		"BadSteps": {"-steps", `[{"setWieght":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
+		"BadCanary": {"-canary", "{canaryServise: web}"},
+		"BadSteps":  {"-steps", `[{"setWieght":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
 	} {
 		code, out, errs := command(t, web, args...)
 		assert.Equal(t, 2, code, name)
