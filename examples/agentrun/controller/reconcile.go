@@ -51,6 +51,9 @@ const (
 	// longestBackoff is the longest pause after errors. A Secret that comes late
 	// and a quota that has room again cause no event.
 	longestBackoff = 2 * time.Minute
+	// retriesPerSecond of all runs. More would be a flood of requests when a quota
+	// refuses hundreds of Jobs.
+	retriesPerSecond = 100
 	// attemptTimeout is how long one attempt may take in all.
 	attemptTimeout = 40 * time.Second
 	// releaseDelay is when the Job of a run that has just ended is released.

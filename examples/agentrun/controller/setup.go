@@ -9,6 +9,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -202,11 +204,12 @@ func (r *Reconciler) followRuns(
 // measured.
 func (r *Reconciler) options() (controller.Options, error) {
 	queues, err := kube.QueueProvider(r.measured) // +metrics/kube
+	ofRun := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, longestBackoff)
+	ofAll := &workqueue.TypedBucketRateLimiter[ctrl.Request]{Limiter: rate.NewLimiter(retriesPerSecond, 10)}
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		ReconciliationTimeout:   attemptTimeout,
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](
-			5*time.Millisecond, longestBackoff),
+		RateLimiter:             workqueue.NewTypedMaxOfRateLimiter(ofRun, ofAll),
 		NewQueue: func(
 			name string, limiter workqueue.TypedRateLimiter[ctrl.Request],
 		) workqueue.TypedRateLimitingInterface[ctrl.Request] {
