@@ -8,4 +8,6 @@
 // generate plans. A plan kills the controller before or after a write, shows
 // the restarted controller caches from before a write, or hides the watch event
 // of a write. A run with a plan must end as the run without faults.
+//
+// An hour over quota is not one of the patterns. In virtual time it takes seconds.
 package sieve

@@ -5,6 +5,7 @@ package chaos_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -25,7 +28,8 @@ var hostile = []string{
 	"line\nbreak", "tab\t\"quote\" \\", "{{ .Values }} $(HOME) ${HOME} `id`", "%s%n%!d(MISSING)", "\u202eright to left", "<script>", "' OR 1=1 --", "\x7f\u2028", strings.Repeat("é", 4096),
 }
 
-// TestAHostileNamespace: what a namespace forbids or its users write.
+// TestAHostileNamespace: what a cluster or a namespace forbids, or its users
+// write.
 func TestAHostileNamespace(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -33,9 +37,10 @@ func TestAHostileNamespace(t *testing.T) {
 		begin  func(ctx context.Context, t *testing.T, w *world) (end func())
 		change func(i int, spec *v1alpha1.AgentRunSpec)
 	}{
-		"Quota":      {reason: "No Job may be created for some seconds.", begin: withoutJobs},
-		"Texts":      {reason: "Arguments are texts with a meaning elsewhere.", change: withTexts},
-		"LargeSpecs": {reason: "Each Job has 900 KiB.", change: withLargeSpec},
+		"Quota":       {reason: "No Job may be created for some seconds.", begin: withoutJobs},
+		"FlowControl": {reason: "Priority and fairness refuses each request for some seconds.", begin: withoutSeats},
+		"Texts":       {reason: "Arguments are texts with a meaning elsewhere.", change: withTexts},
+		"LargeSpecs":  {reason: "Each Job has 900 KiB.", change: withLargeSpec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +85,42 @@ func withoutJobs(ctx context.Context, t *testing.T, w *world) func() {
 			})
 		})
 		require.NoError(t, w.Kube.CoreV1().ResourceQuotas(w.Namespace).Delete(ctx, none.Name, metav1.DeleteOptions{}))
+	}
+}
+
+// withoutSeats gives the controller's user a priority level in which no request
+// is served.
+func withoutSeats(ctx context.Context, t *testing.T, w *world) func() {
+	t.Helper()
+	level := &flowcontrolv1.PriorityLevelConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.user}}
+	level.Spec.Type = flowcontrolv1.PriorityLevelEnablementLimited
+	level.Spec.Limited = &flowcontrolv1.LimitedPriorityLevelConfiguration{
+		NominalConcurrencyShares: new(int32(0)),
+		BorrowingLimitPercent:    new(int32(0)),
+		LimitResponse:            flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject},
+	}
+	every := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, Namespaces: []string{"*"}}
+	schema := &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: w.user}}
+	schema.Spec.PriorityLevelConfiguration.Name = level.Name
+	schema.Spec.MatchingPrecedence = 2
+	schema.Spec.Rules = []flowcontrolv1.PolicyRulesWithSubjects{{
+		Subjects:      []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: w.user}}},
+		ResourceRules: []flowcontrolv1.ResourcePolicyRule{every},
+	}}
+	flows := w.Kube.FlowcontrolV1()
+	_, err := flows.PriorityLevelConfigurations().Create(ctx, level, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = flows.FlowSchemas().Create(ctx, schema, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return func() {
+		suite.Wait(ctx, either(12*time.Second, 0))
+		suite.Eventually(t, "a request is refused", func(context.Context) bool {
+			return slices.ContainsFunc(w.requests(t), func(r controlplane.Request) bool {
+				return r.Response.Code == http.StatusTooManyRequests
+			})
+		})
+		require.NoError(t, flows.FlowSchemas().Delete(ctx, schema.Name, metav1.DeleteOptions{}))
+		require.NoError(t, flows.PriorityLevelConfigurations().Delete(ctx, level.Name, metav1.DeleteOptions{}))
 	}
 }
 

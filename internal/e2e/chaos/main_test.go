@@ -12,7 +12,8 @@
 // verb of the role is needed.
 //
 // `make test-all` runs a short set. With -table, as in `make faults`, the faults
-// have their full length.
+// have their full length. That command runs the tests that break the servers in
+// another process, because a dead watch takes eleven minutes.
 //
 // The suite needs Linux.
 package chaos_test
@@ -31,7 +32,7 @@ import (
 var count = flag.Int("runs", 0, "the number of runs of TestRunsUnderKills; 0 means 400 in the full set, 40 in the short one")
 
 // tableFile is where the faults and their costs are written.
-var tableFile = flag.String("table", "", "run the full set, which takes minutes, and write a table of the faults to this file")
+var tableFile = flag.String("table", "", "run the full set, which takes minutes, and add the faults to the table in this file")
 
 // either returns the value for the full set or for the short one.
 func either[T any](whole, short T) T {
@@ -56,18 +57,17 @@ var plane suite.Example
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
 	flag.Parse()
-	code := plane.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
+	if *tableFile != "" {
+		err := beginTable()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(plane.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		// With this admission plugin a role needs update on finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--etcd-compaction-interval=1m", // ten thousand runs cause a quarter of a million writes
 		"--event-ttl=5m",
-	}}, race())
-	if *tableFile != "" {
-		err := writeTable(*tableFile)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	}}, race()))
 }

@@ -4,11 +4,12 @@
 package chaos_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,12 +40,6 @@ func (w *world) read(t *testing.T) reading {
 	return reading{at: time.Now(), log: log.Size(), memory: resident * int64(os.Getpagesize())}
 }
 
-// table has a line for each fault that was survived.
-var table struct {
-	mu    sync.Mutex
-	lines []string
-}
-
 // busiest is how many requests the controller made in any second of the test.
 func (w *world) busiest(t *testing.T) int {
 	t.Helper()
@@ -64,12 +59,12 @@ func (w *world) busiest(t *testing.T) int {
 	return most
 }
 
-// addLine adds what a user would notice of a fault, unless the test has failed.
-// All numbers from the results lost to the secrets are zero, or the test fails,
-// except that of the Events.
+// addLine adds what a user would notice of a fault to the table. All numbers
+// from the results lost to the secrets are zero, or the test fails, except that
+// of the Events.
 func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	t.Helper()
-	if t.Failed() {
+	if *tableFile == "" {
 		return
 	}
 	var lost, doubled, missing, silent, broken, secrets int
@@ -98,22 +93,34 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	if w.reason != "" {
 		fault += ": " + w.reason
 	}
+	if t.Failed() {
+		fault += " The test failed."
+	}
 	minutes := after.at.Sub(w.before.at).Minutes()
 	logged := float64(after.log-w.before.log) / minutes / (1 << 10)
 	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
 		fault, len(runs), lost, doubled, missing, silent, broken, secrets, w.busiest(t), logged,
 		w.before.memory>>20, after.memory>>20, after.goroutines, after.fresh)
-	table.mu.Lock()
-	defer table.mu.Unlock()
-	table.lines = append(table.lines, line)
+	file, err := os.OpenFile(*tableFile, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = file.WriteString(line)
+	require.NoError(t, err)
 }
 
-// writeTable writes the lines in the order of the names.
-func writeTable(file string) error {
+// beginTable creates the table, unless another process of the suite has. A test
+// that ends adds its line, so that one that hangs costs only its own.
+func beginTable() error {
 	const head = "| fault | runs | results lost | second Jobs | falsely missing | Events lost | contract | secrets " +
 		"| requests a second | log, KiB a minute | memory, MiB | goroutines |\n" +
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-	slices.Sort(table.lines)
-	page := head + strings.Join(table.lines, "")
-	return os.WriteFile(file, []byte(page), 0o644) //nolint:gosec // a page of the repository
+	file, err := os.OpenFile(*tableFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // a page of the repository
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	_, err = file.WriteString(head)
+	return errors.Join(err, file.Close())
 }
