@@ -39,22 +39,3 @@ func TestMap_NamesEachFolder(t *testing.T) {
 		assert.True(t, named[folder], "CONTRIBUTING.md: the map lacks %s; add a row", folder)
 	}
 }
-
-// TestSuites_NameTheirPromise: the package comment of each end-to-end suite
-// says what only this suite proves or finds, and that it needs Linux.
-func TestSuites_NameTheirPromise(t *testing.T) {
-	promise := regexp.MustCompile(`(?ms)^// Only this suite (proves|finds) .*^// The suite needs Linux\.$`)
-	suites := map[string]bool{}
-	for name, body := range tracked(t, "internal/e2e/*.go") {
-		if dir := path.Dir(name); strings.HasSuffix(name, "_test.go") && regexp.MustCompile(`(?m)^func Test\w+\(t \*testing`).Match(body) {
-			suites[dir] = suites[dir] || false
-		}
-		if dir := path.Dir(name); promise.Match(body) {
-			suites[dir] = true
-		}
-	}
-	require.Greater(t, len(suites), 10, "this test no longer finds the suites; fix its pattern")
-	for dir, says := range suites {
-		assert.True(t, says, "%s: write \"Only this suite proves ...\" and then \"The suite needs Linux.\" in the package comment", dir)
-	}
-}

@@ -124,14 +124,6 @@ func TestRunbookOfLostEvents(t *testing.T) {
 	generated(t, name, "<!-- causes -->\n", table+"\n")
 }
 
-// TestRunbooks_SortEventsByKubectl: an Event of events.k8s.io has no
-// lastTimestamp. kubectl events knows where each group has its times.
-func TestRunbooks_SortEventsByKubectl(t *testing.T) {
-	for name, body := range tracked(t, "*.md") {
-		assert.NotContains(t, string(body), "--sort-by=.lastTimestamp", "%s: use kubectl events, which sorts by itself", name)
-	}
-}
-
 // TestRunbookOfTheSwitches: every flag and variable of the example, and every
 // variable of a package's FromEnv, has a section; and every name in a heading
 // is one of these, or an option.
