@@ -6,8 +6,8 @@
 // fake.
 //
 // Only this suite proves the demo, the commands of the runbooks, the manifests
-// for Prometheus Operator, what the schema of the example refuses, the role of
-// somebody else's CRD and of the service, and how the program ends on SIGTERM.
+// for Prometheus Operator, what the schema of the example refuses, and the role
+// of somebody else's CRD and of the service.
 //
 // The suite needs Linux.
 package e2e_test
