@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 )
 
 // A shape has the fields that distinguish refusals.
@@ -37,8 +39,7 @@ func shapeOf(err error) (s shape) {
 }
 
 // TestShapesOfRefusals: a Recorder distinguishes refusals by these shapes and
-// handles each in its own way. TestGroupNotServed and TestRulesOfTheServer have
-// others.
+// handles each in its own way. TestRulesOfTheServer has others.
 //
 //req:shows E3
 func TestShapesOfRefusals(t *testing.T) {
@@ -60,14 +61,25 @@ func TestShapesOfRefusals(t *testing.T) {
 		refuse func(t *testing.T, s *stage) error
 		want   shape
 	}{
-		"GroupAbsentByPatch": {
-			"The client adds the name; the cause distinguishes it from an expired Event.",
+		"GroupAbsent": {
+			"The router knows no such group.", withoutGroup, create,
+			shape{metav1.StatusReasonNotFound, "events", false, metav1.CauseTypeUnexpectedServerResponse},
+		},
+		"GroupAbsentAndNoPermission": {
+			"A caller without the verb is refused before the router is asked.",
 			func(t *testing.T, s *stage) {
 				t.Helper()
-				cp, err := old()
+				withoutGroup(t, s)
+				var err error
+				s.kube, err = kubernetes.NewForConfig(s.as(t, "us", rbacv1.PolicyRule{
+					APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create", "patch"},
+				}))
 				require.NoError(t, err)
-				*s = *newStage(t, cp)
-			}, patch,
+			}, create,
+			shape{metav1.StatusReasonForbidden, "events", false, ""},
+		},
+		"GroupAbsentByPatch": {
+			"The client adds the name; the cause distinguishes it from an expired Event.", withoutGroup, patch,
 			shape{metav1.StatusReasonNotFound, "events", true, metav1.CauseTypeUnexpectedServerResponse},
 		},
 		"NamespaceAbsent": {
@@ -102,6 +114,14 @@ func TestShapesOfRefusals(t *testing.T) {
 			assert.Equal(t, tc.want, shapeOf(err), "%s: %v", tc.reason, err)
 		})
 	}
+}
+
+// withoutGroup makes the stage one of the server that does not serve the group.
+func withoutGroup(t *testing.T, s *stage) {
+	t.Helper()
+	cp, err := old()
+	require.NoError(t, err)
+	*s = *newStage(t, cp)
 }
 
 // terminate deletes the namespace, and keeps it terminating with an object that

@@ -62,15 +62,6 @@ func (s *stage) reference(name string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: s.namespace, Name: name}
 }
 
-// stored reads the Events of the namespace through the core group, which is
-// always served and has the fields of both groups.
-func (s *stage) stored(t *testing.T) []corev1.Event {
-	t.Helper()
-	list, err := s.kube.CoreV1().Events(s.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reportingComponent=" + controller})
-	require.NoError(t, err)
-	return list.Items
-}
-
 // recorder is a running Recorder, and the transport of its client.
 type recorder struct {
 	*events.Recorder
