@@ -16,7 +16,6 @@
 //
 //	controlplane.controllerkit.dev/outcome  succeed, fail or never (stays Running)
 //	controlplane.controllerkit.dev/delay    how long the pod runs; default 300ms
-//	controlplane.controllerkit.dev/linger   how long it stays after it was deleted; default 0s
 //
 // The default outcome is succeed, and never for a pod whose restartPolicy is
 // Always, as in a Deployment. A pod with an unknown value stays as it is; the
@@ -63,7 +62,7 @@ const workers = 16
 type Kubelet struct {
 	client kubernetes.Interface
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	stages sync.Map // when a pod was first seen in a stage
+	seen   sync.Map // when a pod was first seen running, by its uid
 }
 
 // New returns a Kubelet that uses client. Set a high rate limit of the client,
@@ -157,7 +156,7 @@ func (k *Kubelet) serve(
 	case pod.Spec.NodeName != NodeName:
 		return 0, nil
 	case pod.DeletionTimestamp != nil:
-		return k.end(ctx, pod, p)
+		return 0, k.end(ctx, pod)
 	case ended(pod):
 		return 0, nil
 	case pod.Status.Phase != corev1.PodRunning:
@@ -165,24 +164,24 @@ func (k *Kubelet) serve(
 	case p.outcome == Never:
 		return 0, nil
 	}
-	if wait := p.delay - k.since(pod, "running"); wait > 0 {
+	// The times in the objects are whole seconds, too coarse for this delay.
+	first, _ := k.seen.LoadOrStore(pod.UID, time.Now())
+	wait := p.delay - time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
+	if wait > 0 {
 		return wait, nil
 	}
 	return 0, k.update(ctx, pod, p.ending())
 }
 
 // end takes a pod that was deleted one step further.
-func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, p plan) (time.Duration, error) {
-	if wait := p.linger - k.since(pod, "deleting"); wait > 0 {
-		return wait, nil
-	}
+func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod) error {
 	if !ended(pod) { // like a kubelet, so that a Job's controller counts the pod
-		return 0, k.update(ctx, pod, &ending{code: 143, reason: "Error", message: "deleted while it ran"})
+		return k.update(ctx, pod, &ending{code: 143, reason: "Error", message: "deleted while it ran"})
 	}
 	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
-		return 0, nil // already removed; a finalizer keeps the object
+		return nil // already removed; a finalizer keeps the object
 	}
-	return 0, k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+	return k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64(0)),
 		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
 	})
@@ -190,13 +189,6 @@ func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, p plan) (time.Durati
 
 func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// since says for how long the pod has been in a stage. The times in the objects
-// are whole seconds, too coarse for delays of milliseconds.
-func (k *Kubelet) since(pod *corev1.Pod, stage string) time.Duration {
-	first, _ := k.stages.LoadOrStore(string(pod.UID)+stage, time.Now())
-	return time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
 }
 
 // update writes that the pod runs, or how it has just ended.

@@ -15,7 +15,6 @@ import (
 const (
 	OutcomeAnnotation = "controlplane.controllerkit.dev/outcome"
 	DelayAnnotation   = "controlplane.controllerkit.dev/delay"
-	LingerAnnotation  = "controlplane.controllerkit.dev/linger"
 )
 
 // Values of [OutcomeAnnotation].
@@ -32,7 +31,6 @@ const defaultDelay = 300 * time.Millisecond
 type plan struct {
 	outcome string
 	delay   time.Duration
-	linger  time.Duration
 }
 
 // planFor reads the annotations.
@@ -41,22 +39,17 @@ func planFor(pod *corev1.Pod) (plan, error) {
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		p.outcome = Never
 	}
-	var errs []error
-	durations := map[string]*time.Duration{DelayAnnotation: &p.delay, LingerAnnotation: &p.linger}
-	for name, into := range durations {
-		if value, ok := pod.Annotations[name]; ok {
-			var err error
-			*into, err = time.ParseDuration(value)
-			errs = append(errs, err)
-		}
+	var err error
+	if value, ok := pod.Annotations[DelayAnnotation]; ok {
+		p.delay, err = time.ParseDuration(value)
 	}
 	if value, ok := pod.Annotations[OutcomeAnnotation]; ok {
 		p.outcome = value
 	}
 	if p.outcome != Succeed && p.outcome != Fail && p.outcome != Never {
-		errs = append(errs, fmt.Errorf("%s: %q is not succeed, fail or never", OutcomeAnnotation, p.outcome))
+		err = errors.Join(err, fmt.Errorf("%s: %q is not succeed, fail or never", OutcomeAnnotation, p.outcome))
 	}
-	return p, errors.Join(errs...)
+	return p, err
 }
 
 // ending is how the containers of a pod ended.

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package jobgc_test tests package jobgc on a real API server, with the real
-// Job, TTL, CronJob, garbage collector and namespace controllers.
+// Job, garbage collector and namespace controllers.
 //
-// Only this suite proves how these controllers end and delete Jobs, what the
-// API server answers to the patches of a Job, and the commands that release a
-// hold. The package has the tests that need no server, and suite chaos counts
-// the requests of runs.
+// Only this suite proves that a held Job goes with its owner, what the API
+// server answers to the patches of a Job, and what its 404 says. The package
+// has the tests that need no server, and suite chaos has whole runs.
 //
 // The suite needs Linux.
 package jobgc_test
@@ -25,7 +24,5 @@ import (
 var plane suite.Example
 
 func TestMain(m *testing.M) {
-	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{APIServerArgs: []string{
-		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}))
+	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{}))
 }

@@ -33,8 +33,7 @@ func TestHeldJobs_GoWithTheirOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			c := s.controller(t, jobgc.Options{Finalizer: finalizer})
-			ref := c.ensured(t, "runs", never())
+			ref := s.ensure(t, s.job("runs"))
 			assert.Contains(t, s.live(t, "runs").Finalizers, finalizer)
 			owners := s.Kube.CoreV1().ConfigMaps(s.Namespace)
 			stored := func(ctx context.Context, _ string, ref metav1.OwnerReference) (metav1.Object, error) {
@@ -43,31 +42,34 @@ func TestHeldJobs_GoWithTheirOwner(t *testing.T) {
 			sweep := func(ctx context.Context) {
 				ctx, stop := context.WithTimeout(ctx, time.Second) // the second sweep is a minute later
 				defer stop()
-				assert.NoError(t, c.SweepOrphans(ctx, stored, stored))
+				assert.NoError(t, s.guard.SweepOrphans(ctx, stored, stored))
 			}
 			sweep(t.Context())
 			assert.Contains(t, s.live(t, "runs").Finalizers, finalizer, "its owner exists")
 
-			require.NoError(t, owners.Delete(t.Context(), s.run.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+			require.NoError(t, owners.Delete(t.Context(), s.owner.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))
 			suite.Eventually(t, "the Job waits to be released", func(ctx context.Context) bool {
 				if policy == metav1.DeletePropagationBackground {
 					sweep(ctx)
 					_, err := s.jobs.Get(ctx, "runs", metav1.GetOptions{})
 					return apierrors.IsNotFound(err)
 				}
-				owner, err := owners.Get(ctx, s.run.Name, metav1.GetOptions{})
+				owner, err := owners.Get(ctx, s.owner.Name, metav1.GetOptions{})
 				if apierrors.IsNotFound(err) {
 					return true
 				}
 				require.NoError(t, err)
 				s.owner = owner
-				_, _, err = c.step(ctx, c.guard, jobgc.Request{Ref: &ref})
-				require.NoError(t, err)
+				s.step(t, jobgc.Request{Ref: &ref})
 				return false
 			})
 			s.gone(t, "runs")
-			s.terminate(t)
-			s.terminated(t)
+			namespaces := s.Kube.CoreV1().Namespaces()
+			require.NoError(t, namespaces.Delete(t.Context(), s.Namespace, metav1.DeleteOptions{}))
+			suite.Eventually(t, "the namespace is gone", func(ctx context.Context) bool {
+				_, err := namespaces.Get(ctx, s.Namespace, metav1.GetOptions{})
+				return apierrors.IsNotFound(err)
+			})
 		})
 	}
 }
@@ -80,17 +82,17 @@ func TestHeldJobs_GoWithTheirOwner(t *testing.T) {
 func TestTakeOver_OnTheAPIServer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	job := s.job("nightly", never())
+	job := s.job("nightly")
 	job.Spec.TTLSecondsAfterFinished = new(int32(1))
 	created, err := s.jobs.Create(t.Context(), job, metav1.CreateOptions{})
 	require.NoError(t, err)
-	s.patch(t, "nightly", `{"metadata":{"annotations":null,"finalizers":null}}`)
-	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
-	ref := c.ensured(t, "nightly")
+	bare := []byte(`{"metadata":{"annotations":null,"finalizers":null}}`)
+	_, err = s.jobs.Patch(t.Context(), "nightly", types.MergePatchType, bare, metav1.PatchOptions{})
+	require.NoError(t, err)
+	ref := s.ensure(t, s.job("nightly"))
 	assert.Equal(t, created.UID, ref.UID)
 	now := s.live(t, "nightly")
 	assert.Nil(t, now.Spec.TTLSecondsAfterFinished)
 	assert.Equal(t, "1", now.Annotations["jobgc.controllerkit.dev/ttl-seconds-after-finished"])
 	assert.Equal(t, []string{finalizer}, now.Finalizers)
-	assert.NotEqual(t, types.UID(""), ref.UID)
 }
