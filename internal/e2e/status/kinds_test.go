@@ -28,7 +28,6 @@ type object = map[string]any
 var (
 	runs   = v1alpha1.GroupVersion().WithResource("agentruns")
 	tasks  = resourceOf("task")
-	plains = resourceOf("plain")
 	quotas = resourceOf("quota") // its conditions are a map by type
 )
 
@@ -40,12 +39,11 @@ var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completio
 
 // kind is a kind with its own fields, conditions and schema of the status.
 type kind struct {
-	Status        object            `json:"status"` // its schema, if this suite makes its CRD
-	NoSubresource bool              `json:"noSubresource"`
-	Rules         bool              `json:"rules"`    // those of the package
-	KeepsAll      bool              `json:"keepsAll"` // the schema prunes nothing
-	Ready         bool              `json:"ready"`    // it keeps the condition that setReady sets
-	Names         status.FieldNames `json:"names"`
+	Status   object            `json:"status"`   // its schema, if this suite makes its CRD
+	Rules    bool              `json:"rules"`    // those of the package
+	KeepsAll bool              `json:"keepsAll"` // the schema prunes nothing
+	Ready    bool              `json:"ready"`    // it keeps the condition that setReady sets
+	Names    status.FieldNames `json:"names"`
 
 	Field  string `json:"field"`  // that a reconcile changes, to each of three values
 	Values []any  `json:"values"` // empty for a kind without contract
@@ -105,9 +103,9 @@ func (k kind) crd(name string) object {
 		root["x-kubernetes-validations"] = validations
 	}
 	resource := resourceOf(name)
-	version := object{"name": resource.Version, "served": true, "storage": true, "schema": object{"openAPIV3Schema": root}}
-	if !k.NoSubresource {
-		version["subresources"] = object{"status": object{}}
+	version := object{
+		"name": resource.Version, "served": true, "storage": true,
+		"schema": object{"openAPIV3Schema": root}, "subresources": object{"status": object{}},
 	}
 	return object{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

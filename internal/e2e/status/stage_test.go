@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -15,22 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/client"
-	"github.com/proompteng/controllerkit/status"
 )
 
 // stage is a namespace with clients of all rights.
 type stage struct {
-	*party
-
-	namespace string
-}
-
-// party has the clients of one user for a namespace.
-type party struct {
 	runs    *client.Client
 	dynamic func(schema.GroupVersionResource) dynamic.ResourceInterface
 }
@@ -43,19 +35,14 @@ func newStage(t *testing.T) *stage {
 	ns, err := kube.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "status-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	return &stage{newParty(t, plane.Config(), ns.Name), ns.Name}
-}
-
-func newParty(t *testing.T, config *rest.Config, namespace string) *party {
-	t.Helper()
-	dyn, err := dynamic.NewForConfig(config)
+	dyn, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
-	ofRuns, err := client.New(config)
+	ofRuns, err := client.New(plane.Config())
 	require.NoError(t, err)
-	return &party{
-		runs: ofRuns(namespace),
+	return &stage{
+		runs: ofRuns(ns.Name),
 		dynamic: func(r schema.GroupVersionResource) dynamic.ResourceInterface {
-			return dyn.Resource(r).Namespace(namespace)
+			return dyn.Resource(r).Namespace(ns.Name)
 		},
 	}
 }
@@ -82,13 +69,22 @@ func (s *stage) object(t *testing.T, r schema.GroupVersionResource, name string)
 	return u
 }
 
-// running are the facts of most tests.
-var running = status.Facts{Progress: status.Running}
-
 // readLoose reads the stored object as a dynamic client does.
 func (s *stage) readLoose(t *testing.T, r schema.GroupVersionResource) *unstructured.Unstructured {
 	t.Helper()
 	u, err := s.dynamic(r).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
+	return u
+}
+
+// withStatus returns a copy with fields of the status set.
+func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstructured {
+	u = u.DeepCopy()
+	now, _, _ := unstructured.NestedMap(u.Object, "status")
+	if now == nil {
+		now = object{}
+	}
+	maps.Copy(now, fields)
+	u.Object["status"] = now
 	return u
 }
