@@ -13,15 +13,9 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// Annotations of a pod on a node that kwok plays.
-const (
-	// NeverReadyAnnotation keeps it from getting ready; its value does not
-	// matter.
-	NeverReadyAnnotation = "controlplane.controllerkit.dev/never-ready"
-	// ReadyAfterAnnotation is how long it takes to get ready, such as 4s.
-	// Without it that is 0.2 to 0.8 seconds.
-	ReadyAfterAnnotation = "controlplane.controllerkit.dev/ready-after"
-)
+// ReadyAfterAnnotation is how long a pod on a node that kwok plays takes to get
+// ready, such as 4s. Without it that is 0.2 to 0.8 seconds.
+const ReadyAfterAnnotation = "controlplane.controllerkit.dev/ready-after"
 
 // stages are kwok's rules for nodes and pods. kwok has no defaults.
 //

@@ -4,7 +4,6 @@
 package rollout_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -99,32 +97,6 @@ func TestCanary_Aborted(t *testing.T) {
 	s.apply(first)
 	s.reaches("web", rollout.Healthy)
 	s.capacity("aborted", c, 6)
-}
-
-// TestCanary_NeverReady: a canary that does not get ready is Degraded after the
-// deadline. It goes back if the spec asks for it. Users notice nothing in both
-// cases.
-func TestCanary_NeverReady(t *testing.T) {
-	t.Parallel()
-	for abort, want := range map[bool]map[string]int{true: {"web:1": 5}, false: {"web:1": 5, "web:2": 1}} {
-		t.Run(fmt.Sprintf("abort=%t", abort), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			o := rollout.Options{ProgressDeadlineAbort: abort}
-			s.started(converted(t, "web:1", o))
-			c := s.measure(5)
-			d := web("web:2")
-			d.Spec.ProgressDeadlineSeconds = new(int32(3))
-			d.Spec.Template.Annotations = map[string]string{controlplane.NeverReadyAnnotation: "true"}
-			r, errs := rollout.Convert(d, o)
-			require.Empty(t, errs)
-			s.apply(r)
-			s.reaches("web", rollout.Degraded)
-			s.runs(want)
-			least, most := s.extremes(c)
-			assert.Equal(t, [2]int{5, 5}, [2]int{least, most})
-		})
-	}
 }
 
 // pausedAt waits until the Rollout pauses at the step with this index, and as

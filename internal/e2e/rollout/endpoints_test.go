@@ -89,22 +89,16 @@ func (s *stage) readyAgain(c *capacity, want int) (least, most int) {
 		require.NotZero(t, c.seen, "nothing changed")
 		require.Equal(t, want, c.now)
 	})
-	least, most = s.extremes(c)
-	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make compare reads both
-	s.Attr("most-ready-endpoints", strconv.Itoa(most))
-	return least, most
-}
-
-// extremes are the least and the most so far. A watch that has ended has not
-// seen all of it.
-func (s *stage) extremes(c *capacity) (least, most int) {
-	s.Helper()
 	select {
 	case <-c.ended:
-		require.Fail(s, "the watch of the endpoints has ended")
+		require.Fail(s, "the watch of the endpoints has ended, and has not seen all")
 	default:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.least, c.most
+	least = c.least
+	most = c.most
+	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make compare reads both
+	s.Attr("most-ready-endpoints", strconv.Itoa(most))
+	return least, most
 }
