@@ -19,19 +19,15 @@ import (
 // measure ends and reports it.
 const patience = time.Minute
 
-// answer is the API server's answer to a write.
-type answer func() error
-
-// store is an API server for Events. It counts the writes, and accepts or
-// refuses them as answer says.
+// store is an API server for Events. It counts the writes, and accepts all.
 type store struct {
-	answer answer // nil accepts each immediately
+	takes time.Duration // a write
 
 	mu               sync.Mutex
 	changed          sync.Cond
 	creates, patches int
-	inFlight, most   int                 // not counted if answer is nil
-	last             time.Time           // time of the last accepted write, likewise
+	inFlight, most   int
+	last             time.Time           // time of the last write
 	objects          map[string]struct{} // with a stored Event; nil if not needed
 }
 
@@ -41,8 +37,8 @@ func newStore() *store {
 	return s
 }
 
-func (s *store) create(about corev1.ObjectReference) error {
-	return s.write(func() {
+func (s *store) create(about corev1.ObjectReference) {
+	s.write(func() {
 		s.creates++
 		if s.objects != nil {
 			s.objects[about.Name] = struct{}{}
@@ -50,29 +46,22 @@ func (s *store) create(about corev1.ObjectReference) error {
 	})
 }
 
-func (s *store) patch() error { return s.write(func() { s.patches++ }) }
+func (s *store) patch() { s.write(func() { s.patches++ }) }
 
-func (s *store) write(apply func()) error {
-	if s.answer != nil {
-		s.mu.Lock()
-		s.inFlight++
-		s.most = max(s.most, s.inFlight)
-		s.mu.Unlock()
-		err := s.answer()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.inFlight--
-		if err != nil {
-			return err
-		}
-		s.last = time.Now()
-	} else {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+func (s *store) write(apply func()) {
+	s.mu.Lock()
+	s.inFlight++
+	s.most = max(s.most, s.inFlight)
+	s.mu.Unlock()
+	if s.takes > 0 {
+		pass(s.takes)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight--
+	s.last = time.Now()
 	apply()
 	s.changed.Broadcast()
-	return nil
 }
 
 // wait waits until n Events were created, but no longer than patience.
@@ -116,13 +105,15 @@ type ourEvents struct{ *store }
 func (c ourEvents) Create(
 	_ context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
 ) (*eventsv1.Event, error) {
-	return ev, c.create(ev.Regarding)
+	c.create(ev.Regarding)
+	return ev, nil
 }
 
 func (c ourEvents) Patch(
 	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
 ) (*eventsv1.Event, error) {
-	return new(eventsv1.Event), c.patch()
+	c.patch()
+	return new(eventsv1.Event), nil
 }
 
 // recordSink and eventsSink are the sinks for client-go's tools/record and
@@ -133,21 +124,28 @@ type (
 )
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
-	return ev, s.create(ev.InvolvedObject)
+	s.create(ev.InvolvedObject)
+	return ev, nil
 }
 
-func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch() }
+func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) {
+	s.patch()
+	return ev, nil
+}
 
 func (s recordSink) Patch(ev *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Update(ev) }
 
 func (s eventsSink) Create(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.create(ev.Regarding)
+	s.create(ev.Regarding)
+	return ev, nil
 }
 
 func (s eventsSink) Update(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.patch()
+	s.patch()
+	return ev, nil
 }
 
 func (s eventsSink) Patch(_ context.Context, ev *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
-	return ev, s.patch()
+	s.patch()
+	return ev, nil
 }

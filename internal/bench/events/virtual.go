@@ -11,11 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scenario is a load on a recorder, and faults, in virtual time.
+// scenario is a load on a recorder, in virtual time.
 type scenario struct {
-	name string
-	// server returns the API server's answers from now on.
-	server func() answer
+	name  string
+	takes time.Duration // each write
 	// record records failures, and returns the number of objects that must have
 	// an Event in the end.
 	record func(fail func(o *corev1.ConfigMap, note string)) (objects int)
@@ -33,7 +32,7 @@ type outcome struct {
 
 func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	s := newStore()
-	s.answer = sc.server()
+	s.takes = sc.takes
 	s.objects = map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestEveryWayWritesFirstOccurrences(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sc := scenario{record: burst(20, time.Millisecond), after: time.Minute, server: answering(0, 0, 0, nil)}
+				sc := scenario{record: burst(20, time.Millisecond), after: time.Minute}
 				out, err := sc.run(t.Context(), w)
 				require.NoError(t, err)
 				assert.Equal(t, outcome{Writes: 20, Most: out.Most, Last: out.Last}, out)
