@@ -68,8 +68,8 @@ type account struct {
 	cost
 
 	finished                time.Duration
-	verbs                   map[string]int
-	events, silent          int // events written; failed runs without one
+	requests, writes        int // writes but of the lease
+	silent                  int // failed runs without an Event
 	jobs                    int // created
 	wrong, missing, doubled int // outcomes; Jobs beyond the first of a run
 

@@ -66,7 +66,6 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 		{"run more than once", "runs", func(a *account) float64 { return float64(a.doubled) }, none},
 		{"failed", "runs", func(*account) float64 { return failed }, ""},
 		{"failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, told},
-		{"events written", "events", func(a *account) float64 { return float64(a.events) }, ""},
 		{"until all had finished", "s", func(a *account) float64 { return a.finished.Seconds() }, ""},
 		{"CPU time", "s", func(a *account) float64 { return a.cpu.Seconds() }, ""},
 		{"peak memory", "MiB", func(a *account) float64 { return a.peak }, ""},
@@ -75,17 +74,13 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 		takeover := func(a *account) float64 { return a.takeover.Seconds() }
 		all = append(all, number[*account]{"takeover, until the other's first write", "s", takeover, ""})
 	}
-	requests := func(what, verb string, runs int) {
-		count := func(a *account) float64 { return float64(a.verbs[verb]) / float64(runs) }
-		all = append(all, number[*account]{what, bench.Requests, count, ""})
-	}
-	for _, verb := range []string{
-		"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete",
-	} {
-		requests("requests, "+verb, verb, 1)
-	}
-	requests("requests a run", "all", l.runs)
-	requests("writes a run", "writes", l.runs)
+	all = append(all,
+		number[*account]{"requests a run", bench.Requests, func(a *account) float64 {
+			return float64(a.requests) / float64(l.runs)
+		}, ""},
+		number[*account]{"writes a run", bench.Requests, func(a *account) float64 {
+			return float64(a.writes) / float64(l.runs)
+		}, ""})
 	return measure(s.kindsOf(l), l.String(), rounds, all, func(k kind) (*account, error) {
 		return s.account(ctx, k, l)
 	})

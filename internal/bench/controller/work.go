@@ -46,7 +46,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &account{finished: time.Since(began), missing: l.runs - len(runs), verbs: map[string]int{}}
+	a := &account{finished: time.Since(began), missing: l.runs - len(runs)}
 	for _, run := range runs {
 		switch {
 		case run.Status.Phase.Progress() != status.Done:
@@ -80,9 +80,8 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 // replica. The API server may handle the leader's last requests a little later,
 // but no lease expires within a second.
 func (a *account) count(all []controlplane.Request, killed time.Time) {
+	a.requests = len(all)
 	for _, r := range all {
-		a.verbs[r.Verb]++
-		a.verbs["all"]++
 		if r.Verb == "create" && r.For.Resource == "jobs" && r.Done() {
 			a.jobs++
 		}
@@ -95,10 +94,7 @@ func (a *account) count(all []controlplane.Request, killed time.Time) {
 // countWrite adds a write, at some time after the leader's death.
 func (a *account) countWrite(r controlplane.Request, since time.Duration) {
 	if r.For.Resource != "leases" {
-		a.verbs["writes"]++
-	}
-	if r.For.Resource == "events" && r.Done() {
-		a.events++
+		a.writes++
 	}
 	works := r.For.Resource == "jobs" || r.For.Resource == "agentruns"
 	if !works || since <= time.Second {
