@@ -89,7 +89,7 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 	}
 	defer t.shutdown(ctx)
 	measure := metrics.Options{IsTerminal: events.IsTerminal, Tracer: t.tracer}
-	m, err := metrics.New(t.endpoint, measure) // +manager
+	m, err := metrics.New(t.endpoint, measure)
 	if err != nil {
 		return err
 	}
@@ -103,11 +103,11 @@ func serve(ctx context.Context, f flags, lookup func(string) (string, bool)) err
 	if err != nil {
 		return err
 	}
-	leader, err := kube.NewLeaderRunnable(m, f.manager.LeaderElectionID) // +metrics/kube
+	leader, err := kube.NewLeaderRunnable(m, f.manager.LeaderElectionID)
 	if err != nil {
 		return err
 	}
-	err = mgr.Add(leader) // +metrics/kube
+	err = mgr.Add(leader)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (f flags) newManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	return mgr, func(ctx context.Context) error { return recorder.RunWith(ctx, mgr.Start) }, nil // +events
+	return mgr, func(ctx context.Context) error { return recorder.RunWith(ctx, mgr.Start) }, nil
 }
 
 // options reads the settings of the controller. The error names all mistakes.

@@ -10,7 +10,7 @@ import (
 	"errors"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // errNoExporters: the exporters bring gRPC and protobuf, whose pages cost
@@ -18,7 +18,7 @@ import (
 var errNoExporters = errors.New("this program cannot send; build it with -tags=otlp, or want none")
 
 //nolint:ireturn // as the one of the tag otlp
-func newSpanExporter(context.Context) (sdktrace.SpanExporter, error) {
+func newSpans(context.Context, *resource.Resource) (spans, error) {
 	return nil, errNoExporters
 }
 

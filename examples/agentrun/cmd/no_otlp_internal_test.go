@@ -20,7 +20,7 @@ func TestTheDefaultProgramLinksNoExporter(t *testing.T) {
 	for _, tags := range []string{"", "otlp"} {
 		list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags="+tags, ".").Output()
 		require.NoError(t, err)
-		for _, part := range []string{"/exporters/autoexport", "/exporters/otlp/", "google.golang.org/grpc", "go.opentelemetry.io/proto/otlp"} {
+		for _, part := range []string{"otel/sdk/trace", "/exporters/autoexport", "/exporters/otlp/", "google.golang.org/grpc", "go.opentelemetry.io/proto/otlp"} {
 			assert.Equal(t, tags == "otlp", strings.Contains(string(list), part), "-tags=%s: %s", tags, part)
 		}
 	}

@@ -11,17 +11,20 @@ import (
 
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// newSpanExporter and newReader make what the standard variables ask for. The
+// newSpans and newReader make what the standard variables ask for. The
 // library reads the process's environment.
-func newSpanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+//
+//nolint:ireturn // as the one without the tag
+func newSpans(ctx context.Context, process *resource.Resource) (spans, error) {
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w; want otlp, console or none", err)
 	}
-	return exporter, nil
+	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(process)), nil
 }
 
 func newReader(ctx context.Context) (sdkmetric.Reader, error) {

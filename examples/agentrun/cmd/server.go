@@ -25,7 +25,7 @@ import (
 // certificate again when it is rotated.
 func (f flags) addServer(ctx context.Context, mgr ctrl.Manager, metrics http.Handler) error {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics) // +manager
+	mux.Handle("GET /metrics", metrics)
 	mux.Handle("GET /healthz", healthz.CheckHandler{Checker: healthz.Ping})
 	mux.Handle("GET /readyz", healthz.CheckHandler{Checker: synced(mgr.GetCache())})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.address)

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
@@ -31,8 +30,14 @@ const shutdownTimeout = 3 * time.Second
 // it, it also sends spans and metrics.
 type telemetry struct {
 	endpoint *prom.Endpoint
-	spans    *sdktrace.TracerProvider // nil: none
-	tracer   trace.Tracer             // nil: none
+	spans    spans        // nil: none
+	tracer   trace.Tracer // nil: none
+}
+
+// spans makes tracers and sends what they record.
+type spans interface {
+	trace.TracerProvider
+	Shutdown(ctx context.Context) error
 }
 
 // newTelemetry makes the endpoint, and the exporters that OTEL_TRACES_EXPORTER
@@ -52,13 +57,13 @@ func newTelemetry(ctx context.Context, lookup func(string) (string, bool)) (*tel
 		Resource:  map[string]string{"service.name": "agentrun"},
 	}
 	process := resource.NewSchemaless(attribute.String("service.name", "agentrun")) // as the metrics name it
+	var err error
 	traces, _ := lookup("OTEL_TRACES_EXPORTER")
 	if traces != "" && traces != "none" {
-		exporter, err := newSpanExporter(ctx)
+		t.spans, err = newSpans(ctx, process)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w", traces, err)
 		}
-		t.spans = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(process))
 		t.tracer = t.spans.Tracer("github.com/proompteng/controllerkit/examples/agentrun")
 		o.Exemplars = true // an exemplar names a trace
 	}
@@ -70,8 +75,7 @@ func newTelemetry(ctx context.Context, lookup func(string) (string, bool)) (*tel
 		}
 		o.Readers = []sdkmetric.Reader{reader}
 	}
-	endpoint, err := prom.New(o) // +manager
-	t.endpoint = endpoint
+	t.endpoint, err = prom.New(o)
 	return t, err
 }
 

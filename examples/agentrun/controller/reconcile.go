@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package controller runs AgentRuns as Jobs. It composes the packages of
-// controllerkit on controller-runtime. A mark such as +status at the end of a
-// line names the package that the line is for: a test of the program counts
-// what each package adds to a scaffold.
+// controllerkit on controller-runtime.
 package controller
 
 import (
@@ -48,6 +46,9 @@ const (
 	// staleDelay is when a run is read again whose cached copy is older than
 	// the last write.
 	staleDelay = 200 * time.Millisecond
+	// shortestBackoff is the pause after a first error. The runs of a second in
+	// which the API server is away try again two or three times.
+	shortestBackoff = 200 * time.Millisecond
 	// longestBackoff is the longest pause after errors. A Secret that comes late
 	// and a quota that has room again cause no event.
 	longestBackoff = 2 * time.Minute
@@ -95,8 +96,8 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var after time.Duration
 	var err error
-	ctx, done := r.measured.Begin(ctx, req) // +metrics
-	defer done(&err, &after)                // +metrics
+	ctx, done := r.measured.Begin(ctx, req)
+	defer done(&err, &after)
 	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(
 		attribute.String("k8s.namespace.name", req.Namespace),
@@ -146,12 +147,13 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	defer secret.Done()
 
 	found, err := r.follow(ctx, run, secret)
-	err = secret.Error(ctx, err)
-	if r.isAway(err) {
-		return 0, err // nothing is wrong with the run
+	outage := r.outage(ctx, err, secret)
+	if outage != nil {
+		return 0, outage // nothing is wrong with the run
 	}
+	err = secret.Error(ctx, err)
 	if reasonOf(err) == events.Conflict {
-		r.events.Failure(before, err) // +events; an Event if it lasts for minutes
+		r.events.Failure(before, err) // an Event if it lasts for minutes
 		return 0, err
 	}
 	var failed error // what a person has to know
@@ -170,19 +172,20 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 	if written && run.Status.Phase.Terminal() && !before.Status.Phase.Terminal() {
 		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
 	}
+	outage = r.outage(ctx, unwritten, secret)
 	switch {
-	case r.isAway(unwritten):
-		return 0, unwritten
+	case outage != nil:
+		return 0, outage
 	case unwritten != nil:
 		unwritten = secret.Error(ctx, unwritten)
-		r.events.Failure(before, unwritten) // +events
+		r.events.Failure(before, unwritten)
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
 	}
-	r.events.Failure(run, errors.Join(failed, err)) // +events
+	r.events.Failure(run, errors.Join(failed, err))
 	switch {
 	case err == nil:
 		return r.afterOr(found, heartbeat), nil
@@ -201,12 +204,12 @@ func (r *Reconciler) follow(
 ) (jobgc.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	ref, found, err := r.jobs.Step(ctx, r.request(ctx, run, secret)) // +jobgc
+	ref, found, err := r.jobs.Step(ctx, r.request(ctx, run, secret))
 	run.Status.JobRef = ref
 	if err != nil || !r.needsLook(run, found) {
 		return found, err
 	}
-	found, err = jobgc.Inspect(ctx, r.jobsIn(ref.Namespace), *ref) // +jobgc
+	found, err = jobgc.Inspect(ctx, r.jobsIn(ref.Namespace), *ref)
 	run.Status.JobRef.Outcome = found.Outcome
 	return found, err
 }
@@ -218,10 +221,10 @@ func (r *Reconciler) record(
 ) (written bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	facts := status.Facts{Progress: run.Status.Phase.Progress()} // +status
+	facts := status.Facts{Progress: run.Status.Phase.Progress()}
 	facts.StartedAt = found.StartedAt
 	facts.FinishedAt = found.FinishedAt
-	did, err := r.writer.Commit(ctx, before, run, facts) // +status
+	did, err := r.writer.Commit(ctx, before, run, facts)
 	return did == status.Written, err
 }
 
@@ -248,17 +251,22 @@ func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, fail
 	log.FromContext(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// isAway reports whether the API server could not be reached, or was away a
-// moment ago and refuses. An Event and a condition of each run would only make
-// its start harder. What lasts is recorded later.
-func (r *Reconciler) isAway(err error) bool {
+// outage returns the error of an API server that could not be reached, or was
+// away a moment ago and refuses. Otherwise it returns nil. An Event and a
+// condition of each run would only make its start harder. What lasts is
+// recorded later.
+func (r *Reconciler) outage(ctx context.Context, err error, secret *redact.Attempt) error {
 	reason := reasonOf(err)
-	if reason == events.Unavailable && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+	_, isAnswer := errors.AsType[*apierrors.StatusError](err)
+	if reason == events.Unavailable && !isAnswer {
 		r.away.Store(time.Now().UnixNano())
-		return true
+		return err // of the network, which quotes no Secret
 	}
 	isStarting := time.Since(time.Unix(0, r.away.Load())) < startingTime
-	return isStarting && (reason == events.Unavailable || reason == events.Forbidden)
+	if isStarting && (reason == events.Unavailable || reason == events.Forbidden) {
+		return secret.Error(ctx, err)
+	}
+	return nil
 }
 
 // reportAgain reports a failure that another process recorded, and may have been
@@ -277,11 +285,11 @@ func (r *Reconciler) reportAgain(ctx context.Context, run *v1alpha1.AgentRun) bo
 	if isReported {
 		return false
 	}
-	found, err := jobgc.Inspect(ctx, r.jobsIn(st.JobRef.Namespace), *st.JobRef) // +jobgc
+	found, err := jobgc.Inspect(ctx, r.jobsIn(st.JobRef.Namespace), *st.JobRef)
 	if err == nil && (found.Job == nil || found.Job.Spec.TTLSecondsAfterFinished != nil) {
 		return false
 	}
-	r.events.Failure(run, &failure{st.Reason, st.Message}) // +events
+	r.events.Failure(run, &failure{st.Reason, st.Message})
 	return true
 }
 
@@ -290,9 +298,9 @@ func (r *Reconciler) request(
 	ctx context.Context, run *v1alpha1.AgentRun, secret *redact.Attempt,
 ) jobgc.Request {
 	done := run.Status.Phase.Terminal()
-	return jobgc.Request{ // +jobgc
-		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend, // +jobgc
-		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done, // +jobgc
+	return jobgc.Request{
+		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend,
+		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Job: func() (*batchv1.Job, error) {
 			err := checkSecret(ctx, run, secret)
 			if err != nil {

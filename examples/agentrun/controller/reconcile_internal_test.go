@@ -427,6 +427,25 @@ func TestReconcile_QuotesNoSecret(t *testing.T) {
 	}
 }
 
+// TestReconcile_MasksWhatAStartingServerRefuses: the answer may be of a webhook.
+func TestReconcile_MasksWhatAStartingServerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const value = "canary-5f1d7c2e9b"
+		run := newRun("nightly")
+		run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"token": []byte(value)}}
+		g := newRig(t, run, secret)
+		g.must(t, run)
+		g.change(t, run, starts)
+		g.refuse = &url.Error{Op: "Patch", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+		_, err := g.reconcile(t, run)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		g.refuse = apierrors.NewForbidden(v1alpha1.GroupVersion().WithResource("agentruns").GroupResource(), "nightly", errors.New("it says "+value))
+		_, err = g.reconcile(t, run)
+		require.ErrorContains(t, err, "it says "+redact.Mask)
+	})
+}
+
 func TestReconcile_WaitsForItsSecret(t *testing.T) {
 	run := newRun("nightly")
 	run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}

@@ -17,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
@@ -88,7 +90,7 @@ func NewManager(
 	config.Timeout = watchTimeout
 	config.WarningHandlerWithContext = maskedWarnings{secrets}
 	config.Wrap(server.Wrap)
-	config.Wrap(kube.Transport(o.Metrics)) // +metrics/kube
+	config.Wrap(kube.Transport(o.Metrics))
 	options.Scheme = runtime.NewScheme()
 	err := errors.Join(clientgoscheme.AddToScheme(options.Scheme), v1alpha1.AddToScheme(options.Scheme))
 	if err != nil {
@@ -99,15 +101,16 @@ func NewManager(
 	if err != nil {
 		return nil, nil, err
 	}
-	clients, err := kubernetes.NewForConfig(config)
+	config = rest.CopyConfig(config)
+	if config.ContentType == "" { // of built-in kinds: a custom resource has no protobuf
+		config.ContentType = runtime.ContentTypeProtobuf
+		config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	}
+	r, err := newReconciler(ctx, mgr, config, secrets, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := newReconciler(ctx, mgr, clients, secrets, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	recorder, err := newRecorder(mgr, clients, r, o.Events)
+	recorder, err := newRecorder(mgr, config, r, o.Events)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,13 +132,14 @@ func NewManager(
 		Complete(r)
 }
 
-// newReconciler returns a Reconciler without a recorder.
+// newReconciler returns a Reconciler without a recorder. Its client is of one
+// group, because a Clientset of all groups is a megabyte of the program.
 func newReconciler(
-	ctx context.Context, mgr ctrl.Manager, clients kubernetes.Interface,
+	ctx context.Context, mgr ctrl.Manager, config *rest.Config,
 	secrets *redact.SecretValues, o Options,
 ) (*Reconciler, error) {
-	measured := o.Metrics.Controller("agentrun") // +metrics
-	measured.SetWorkers(workers)                 // +metrics
+	measured := o.Metrics.Controller("agentrun")
+	measured.SetWorkers(workers)
 	runs := measured.Runs()
 	runs.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
 
@@ -144,18 +148,22 @@ func newReconciler(
 		return nil, err
 	}
 	showAge(o.Metrics, "jobs", informer)
-	keep := jobgc.Options{Retention: o.Retention.Jobs}                                    // +jobgc
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), keep) // +jobgc
+	batch, err := batchv1client.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	keep := jobgc.Options{Retention: o.Retention.Jobs}
+	guard, err := jobgc.New(batch.Jobs, jobgc.CachedBy(mgr.GetCache()), keep)
 	if err != nil {
 		return nil, err
 	}
 
-	writer := status.ForClient(mgr.GetClient()) // +status
-	writer.Owned = conditionTypes               // +status
-	writer.Heartbeat = heartbeat                // +status
-	writer.OnCommit = measured.StatusWrites()   // +status
+	writer := status.ForClient(mgr.GetClient())
+	writer.Owned = conditionTypes
+	writer.Heartbeat = heartbeat
+	writer.OnCommit = measured.StatusWrites()
 	return &Reconciler{
-		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: clients.BatchV1().Jobs,
+		Client: mgr.GetClient(), live: mgr.GetAPIReader(), jobs: guard, jobsIn: batch.Jobs,
 		writer: writer, secrets: secrets, measured: measured, runs: runs,
 		noPodsAfter: cmp.Or(o.NoPodsAfter, podsTimeout),
 	}, nil
@@ -163,14 +171,22 @@ func newReconciler(
 
 // newRecorder returns the recorder of the controller's Events.
 func newRecorder(
-	mgr ctrl.Manager, clients kubernetes.Interface, r *Reconciler, o events.Options,
+	mgr ctrl.Manager, config *rest.Config, r *Reconciler, o events.Options,
 ) (*events.Recorder, error) {
-	o.Scheme = mgr.GetScheme() // +events
+	group, err := eventsv1client.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	core, err := corev1client.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	o.Scheme = mgr.GetScheme()
 	o.Redact = r.secrets.Redact
-	o.OnResult = r.measured.Events() // +events
+	o.OnResult = r.measured.Events()
 	o.DrainTimeout = DrainTimeout
-	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events) // +events
-	return events.New(sink, name, o)                                           // +events
+	sink := events.NewSink(group.Events, core.Events)
+	return events.New(sink, name, o)
 }
 
 // followRuns has the cached runs counted, and deleted when their retention is
@@ -203,8 +219,8 @@ func (r *Reconciler) followRuns(
 // options are the controller's workers, and controller-runtime's queue,
 // measured.
 func (r *Reconciler) options() (controller.Options, error) {
-	queues, err := kube.QueueProvider(r.measured) // +metrics/kube
-	ofRun := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, longestBackoff)
+	queues, err := kube.QueueProvider(r.measured)
+	ofRun := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](shortestBackoff, longestBackoff)
 	ofAll := &workqueue.TypedBucketRateLimiter[ctrl.Request]{Limiter: rate.NewLimiter(retriesPerSecond, 10)}
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
@@ -215,7 +231,7 @@ func (r *Reconciler) options() (controller.Options, error) {
 		) workqueue.TypedRateLimitingInterface[ctrl.Request] {
 			return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) {
 				o.RateLimiter = limiter
-				o.MetricProvider = queues // +metrics/kube
+				o.MetricProvider = queues
 			})
 		},
 	}, err
@@ -223,7 +239,7 @@ func (r *Reconciler) options() (controller.Options, error) {
 
 // concerns filters updates, so that the controller's own status writes cause no
 // reconcile.
-func concerns(e event.UpdateEvent) bool { return status.NeedsReconcile(e.ObjectOld, e.ObjectNew) } // +status
+func concerns(e event.UpdateEvent) bool { return status.NeedsReconcile(e.ObjectOld, e.ObjectNew) }
 
 // cache returns what the manager's cache holds: the selected runs, and the Jobs
 // of this controller.
