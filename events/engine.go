@@ -33,7 +33,6 @@ type engine struct {
 	busy        int           // requests under way
 	answered    chan struct{} // closed at the next answer
 	probes      int           // requests in namespaces that fail
-	held        []*namespace  // which wait for one of them to end
 	coreUntil   time.Time     // events.k8s.io is not served
 	lastNumber  int64         // in the name of an Event
 

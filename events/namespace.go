@@ -15,7 +15,6 @@ type namespace struct {
 	busy      int // requests under way
 	waiting   []*object
 	waker     *object   // it comes from the queue by the end of the pause; or nil
-	isHeld    bool      // it waits for its share of the workers
 	isDenied  bool      // both groups refused its last Event
 	coreUntil time.Time // Events go to core/v1
 	refusal   string    // of events.k8s.io, or of both groups
@@ -81,53 +80,31 @@ func (n *namespace) unpark() *object {
 	return nil
 }
 
-// hold has a namespace wait until the request of another that fails has ended.
-func (e *engine) hold(n *namespace) {
-	if !n.isHeld {
-		n.isHeld = true
-		e.held = append(e.held, n)
-	}
-}
-
-// unhold lets the next namespace that has an object have its share, if there is
-// one.
-func (e *engine) unhold() {
-	isReleased := e.probes >= workers/2
-	for !isReleased && len(e.held) > 0 {
-		n := e.held[0]
-		e.held = e.held[1:]
-		n.isHeld = false
-		isReleased = e.release(n, time.Now())
-	}
-}
-
-// release queues the objects of a namespace that may have a request now, and
-// reports whether there is one. In a pause it queues one for the end.
-func (e *engine) release(n *namespace, now time.Time) (isReleased bool) {
+// release queues the objects of a namespace that may have a request now. In a
+// pause it queues one for the end.
+func (e *engine) release(n *namespace, now time.Time) {
 	if e.queue == nil {
-		return false
+		return
 	}
 	if now.Before(n.until) {
 		if n.waker != nil {
-			return false
+			return
 		}
 		o := n.unpark()
 		if o != nil {
 			e.wake(n, o, now)
 		}
-		return false
+		return
 	}
 	for range n.share() - n.busy {
 		o := n.unpark()
 		if o == nil {
-			return isReleased
+			return
 		}
 		o.planned = now
 		o.line.Store(o.lineOf())
 		e.queue.Add(o)
-		isReleased = true
 	}
-	return isReleased
 }
 
 // wake has an object come from the queue at the end of the pause of a

@@ -57,21 +57,6 @@ func TestQueue_MovesATouchedObjectUp(t *testing.T) {
 	assert.Same(t, b, q.Pop(), "its old place is passed over")
 }
 
-// TestHeldNamespaces_WithoutAnObjectHoldUpNoOther: their objects made room.
-func TestHeldNamespaces_WithoutAnObjectHoldUpNoOther(t *testing.T) {
-	e := newEngine(nil, "", Options{WritesPerMinute: 5, TotalWritesPerSecond: 1})
-	e.queue = newQueue()
-	defer e.queue.ShutDown()
-	for _, isGone := range []bool{true, true, false} {
-		n := &namespace{}
-		n.park(&object{namespace: n, isGone: isGone})
-		e.hold(n)
-	}
-	e.unhold()
-	assert.Empty(t, e.held)
-	assert.Equal(t, 1, e.queue.Len())
-}
-
 // TestQueue_HasEachTenthTurnForWhatFails, and otherwise the rest comes before.
 func TestQueue_HasEachTenthTurnForWhatFails(t *testing.T) {
 	q := &queue{}

@@ -249,9 +249,7 @@ func (e *engine) startWorkers(ctx context.Context, log logr.Logger) (stop func()
 	for _, n := range e.namespaces {
 		n.waiting = nil
 		n.waker = nil
-		n.isHeld = false
 	}
-	e.held = nil
 	e.plan()
 	return func() {
 		cancel()

@@ -36,12 +36,7 @@ func (e *engine) turn(ctx context.Context, log logr.Logger, q objectQueue, gate 
 	e.awaitToken(ctx) // the server may have failed since
 	var w *write
 	if ctx.Err() == nil {
-		e.locked(func() {
-			w = e.enter(o)
-			if w == nil {
-				e.unhold()
-			}
-		})
+		e.locked(func() { w = e.enter(o) })
 	}
 	<-gate
 	if w == nil {
@@ -109,8 +104,8 @@ func (e *engine) enter(o *object) *write {
 		n.park(o)
 		return nil
 	case n.isFailing() && e.probes >= workers/2:
-		n.park(o)
-		e.hold(n)
+		n.until = now.Add(firstRetry)
+		e.wake(n, o, now)
 		return nil
 	}
 	return e.begin(o, s, now)
@@ -131,7 +126,6 @@ func (e *engine) leave(w *write) {
 	if w.isProbe {
 		e.probes--
 	}
-	e.unhold()
 }
 
 // begin takes the tokens of the next request about an object. The token of a
