@@ -42,19 +42,20 @@ func read(err error, create bool) reply {
 		return readSilence(err)
 	}
 	isTerminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	isRouter := apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	isNotFound := apierrors.IsNotFound(err)
 	switch {
-	case isTerminating, status.Code == http.StatusNotFound && status.Details.Kind == "namespaces":
+	case isTerminating, isNotFound && status.Details.Kind == "namespaces":
 		return namespaceGone
 	case apierrors.IsForbidden(err):
 		return groupDenied
 	case create && apierrors.IsAlreadyExists(err):
 		return nameTaken
-	case notServed(err):
+	case isNotFound && (create || isRouter):
 		return groupAbsent
-	case isNotFound && !create:
+	case isNotFound:
 		return eventGone
-	case isNotFound, isRejection(err):
+	case isRejection(err):
 		return rejected
 	case isOutage(err), status.Code == http.StatusBadGateway:
 		return serverFails
@@ -103,17 +104,6 @@ func apiStatus(err error) (s metav1.Status, ok bool) {
 		s.Details = new(metav1.StatusDetails)
 	}
 	return s, ok
-}
-
-// notServed reports whether the router answered, rather than a resource: the
-// API group is not served.
-func notServed(err error) bool {
-	status, answered := apiStatus(err)
-	if !answered || !apierrors.IsNotFound(err) {
-		return false
-	}
-	nameless := status.Details.Kind == "events" && status.Details.Name == ""
-	return nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // explain says what to fix; its text is not redacted yet. The message of a

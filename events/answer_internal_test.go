@@ -24,15 +24,17 @@ func answerOf(code int32, reason metav1.StatusReason, details *metav1.StatusDeta
 
 func TestRead(t *testing.T) {
 	terminating := &metav1.StatusDetails{Kind: "events", Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
-	router := &metav1.StatusDetails{Kind: "events", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}}
+	router := &metav1.StatusDetails{Kind: "events", Name: "a.1", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}}
 	for name, tc := range map[string]struct {
 		reason        string
 		err           error
 		create, patch reply
 	}{
 		"Conflict":      {"Another name is free. An update has no name to change.", answerOf(409, metav1.StatusReasonAlreadyExists, nil), nameTaken, namespaceFails},
-		"Expired":       {"The Event has outlived its TTL. A create names none.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), rejected, eventGone},
+		"Expired":       {"The Event has outlived its TTL. A create needs none: nothing serves it.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), groupAbsent, eventGone},
 		"NoGroup":       {"A 404 of the router means that the group is not served.", answerOf(404, metav1.StatusReasonNotFound, router), groupAbsent, groupAbsent},
+		"NoAnswer":      {"A page of a proxy says nothing of the group.", answerOf(503, metav1.StatusReasonServiceUnavailable, router), serverFails, serverFails},
+		"OtherKind":     {"Only a 404 says that a namespace is gone.", answerOf(500, metav1.StatusReasonInternalError, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), namespaceFails, namespaceFails},
 		"NoNamespace":   {"It is gone, not the Event.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), namespaceGone, namespaceGone},
 		"Terminating":   {"A 403 without a missing permission.", answerOf(403, metav1.StatusReasonForbidden, terminating), namespaceGone, namespaceGone},
 		"Forbidden":     {"RBAC may grant the other group.", answerOf(403, metav1.StatusReasonForbidden, nil), groupDenied, groupDenied},

@@ -4,7 +4,6 @@
 package events
 
 import (
-	"hash/maphash"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +49,6 @@ type object struct {
 	line     atomic.Int32 // of the queue
 	ticket   uint64       // in the queue
 	queuedIn int32        // likewise, where it is
-	slot     int          // in idle, or -1
 }
 
 // A key distinguishes objects. It ignores versions, and has the group and the
@@ -95,11 +93,11 @@ type series struct {
 	since, last time.Time
 	order       time.Time // the oldest series is written first: since it waits, or was tried
 
-	isTurned bool // the next occurrence is a new Event, because the object failed or recovered
+	isTurned bool // the next occurrence is a new Event, because the object failed
 	isChange bool // such an occurrence waits
 	stored   stored
 	unsure   stored // an Event whose creation had no answer
-	isOld    bool   // the object has failed or recovered since that attempt
+	isOld    bool   // the object has recovered and failed since that attempt
 	pause    time.Duration
 	due      time.Time // no count is written before it
 	refused  time.Time // no Event is created before it
@@ -142,7 +140,7 @@ const (
 func (e *engine) record(o *occurrence) bool {
 	now := time.Now()
 	found := e.objects[o.key]
-	if !o.isClean && !e.isClosed && !found.knows(o, now) {
+	if !o.isClean && !found.knows(o, now) {
 		return false
 	}
 	e.stats.Recorded++
@@ -162,7 +160,7 @@ func (e *engine) record(o *occurrence) bool {
 // recovered ends the failure of an object, if one is open.
 func (e *engine) recovered(o *occurrence) {
 	found := e.objects[o.key]
-	if found == nil || e.isClosed {
+	if found == nil {
 		return
 	}
 	ep := found.episode(o.controller)
@@ -175,10 +173,8 @@ func (e *engine) recovered(o *occurrence) {
 	if from == "" {
 		return
 	}
-	found.turn(o.controller)
 	asIs := func(reason string) string { return reason }
 	o.text = redact.Note("recovered from "+from, asIs)
-	o.hash = maphash.String(e.seed, o.text)
 	o.isClean = true
 	e.stats.Recorded++
 	e.count(found, o, time.Now())
@@ -189,7 +185,6 @@ func (e *engine) count(obj *object, o *occurrence, now time.Time) {
 	if o.kind == failure || o.kind == conflict {
 		ep := obj.begin(o.controller)
 		if o.kind == conflict && ep.isRoutine(now) {
-			e.file(obj)
 			return
 		}
 		if ep.failure == "" {
@@ -223,8 +218,8 @@ func (ep *episode) isRoutine(now time.Time) bool {
 	return now.Sub(ep.conflicts) < routineTime
 }
 
-// turn is called when an object fails or recovers. The next occurrence is a new
-// Event, so that kubectl describe shows it last.
+// turn is called when an object fails. The next occurrence of a failure and of
+// a recovery is a new Event, so that kubectl describe shows it last.
 func (o *object) turn(controller string) {
 	for _, s := range o.series {
 		if s.kind != plain && s.controller == controller {

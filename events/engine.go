@@ -27,7 +27,6 @@ type engine struct {
 
 	objects     map[key]*object
 	namespaces  map[string]*namespace
-	idle        []*object // which may make room for others
 	seriesCount int
 	server      health
 	busy        int           // requests under way

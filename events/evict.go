@@ -10,6 +10,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// maxSeen is how many objects are looked at for one that may make room.
+const maxSeen = 64
+
 const (
 	tooManyObjects = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
 	tooManySeries  = "an object has more than 64 reasons, actions or related objects, " +
@@ -41,35 +44,36 @@ func (e *engine) admit(o *occurrence) *object {
 		namespace: n,
 		requests:  perMinute(e.o.WritesPerMinute),
 		newEvents: rate.NewLimiter(rate.Every(newEventsEvery), newEventsBurst),
-		slot:      -1,
 	}
 	e.objects[o.key] = obj
 	return obj
 }
 
-// evictOne removes a random object about which no first Event waits. If there
-// is none, it removes one of a namespace that fails, but not for another of
-// such a namespace. It never removes except.
+// evictOne removes an object at random about which no first Event waits, or one
+// of a namespace that fails, but not for another of such a namespace. It looks
+// at most at 64 objects. It never removes except.
 func (e *engine) evictOne(except *object, forFailing bool) bool {
-	if len(e.idle) > 0 {
-		e.evict(e.idle[rand.IntN(len(e.idle))]) //nolint:gosec // no secret
-		return true
-	}
-	if forFailing {
-		return false
-	}
-	tried := 0
+	var found *object
+	seen := 0
 	for _, o := range e.objects { // in a random order
-		if o.namespace.isFailing() && o.writing == nil && o != except {
+		isFree := o.writing == nil && o != except
+		switch {
+		case isFree && !o.waitsForFirst():
 			e.evict(o)
 			return true
+		case isFree && !forFailing && o.namespace.isFailing():
+			found = o
 		}
-		tried++
-		if tried == 64 {
+		seen++
+		if seen == maxSeen {
 			break
 		}
 	}
-	return false
+	if found == nil {
+		return false
+	}
+	e.evict(found)
+	return true
 }
 
 // evict removes an object.
@@ -80,7 +84,6 @@ func (e *engine) evict(o *object) {
 	e.stats.Evicted++
 	e.seriesCount -= len(o.series)
 	o.isGone = true
-	e.file(o)
 	delete(e.objects, o.key)
 	o.namespace.members--
 	if o.namespace.members == 0 {
@@ -136,32 +139,5 @@ func (e *engine) dropOneSeries(obj *object) bool {
 	if n >= maxSeries {
 		return false
 	}
-	e.unfile(obj)
 	return e.evictOne(obj, obj.namespace.isFailing())
-}
-
-// file keeps an object among the idle ones, which may make room, while no first
-// Event of it waits.
-func (e *engine) file(o *object) {
-	if o.writing != nil || o.isGone || o.waitsForFirst() {
-		e.unfile(o)
-		return
-	}
-	if o.slot < 0 {
-		o.slot = len(e.idle)
-		e.idle = append(e.idle, o)
-	}
-}
-
-func (e *engine) unfile(o *object) {
-	if o.slot < 0 {
-		return
-	}
-	last := len(e.idle) - 1
-	moved := e.idle[last]
-	e.idle[o.slot] = moved
-	moved.slot = o.slot
-	e.idle[last] = nil
-	e.idle = e.idle[:last]
-	o.slot = -1
 }

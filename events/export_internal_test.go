@@ -38,8 +38,6 @@ func Unbalanced(r *Recorder) (problems []string) {
 	for k, o := range r.objects {
 		check(o.key == k && !o.isGone, "%s is not where it belongs", k.name)
 		check(r.namespaces[o.namespace.name] == o.namespace, "%s has another namespace", k.name)
-		check(o.writing != nil || (o.slot >= 0) == !o.waitsForFirst(), "%s may make room: %t", k.name, o.slot >= 0)
-		check(o.slot < 0 || r.idle[o.slot] == o, "%s has the place of another", k.name)
 		check(!o.isParked || slices.Contains(o.namespace.waiting, o), "%s waits nowhere", k.name)
 		check(len(o.series) <= maxSeries, "%s has %d series", k.name, len(o.series))
 		check(len(o.reasons) <= maxReasons, "%s has %d reasons", k.name, len(o.reasons))

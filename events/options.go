@@ -47,11 +47,11 @@ type Options struct {
 	// MaxObjects bounds the objects that are remembered, and four times as many
 	// series. During an outage an object takes 1.2 KiB with one short note that
 	// waits and 5 KiB with 8 of them. With 8 notes of 1 KiB and 8 annotations of
-	// 1 KiB each it takes 80 KiB. When MaxObjects is reached, a random object
-	// about which no first Event waits makes room. If there is none, one in a
-	// namespace that fails does, for an object elsewhere. Zero means 8192. An
-	// evicted object loses its series and its buckets. TotalWritesPerSecond
-	// still bounds its requests.
+	// 1 KiB each it takes 80 KiB. When MaxObjects is reached, the Recorder looks
+	// at 64 random objects. One about which no first Event waits makes room. If
+	// there is none, one in a namespace that fails does, for an object elsewhere.
+	// Zero means 8192. An evicted object loses its series and its buckets.
+	// TotalWritesPerSecond still bounds its requests.
 	MaxObjects int
 	// DrainTimeout is how long RunWith goes on writing what is pending after a
 	// clean stop. Zero means 25s, which is less than the 30s that a pod has by

@@ -131,7 +131,6 @@ func (e *engine) close(log logr.Logger) {
 		}
 		clear(e.objects)
 		clear(e.namespaces)
-		e.idle = nil
 		e.seriesCount = 0
 		e.changed.Broadcast()
 		lines, _ = e.losses.unlogged(time.Now(), true)

@@ -122,12 +122,11 @@ func latest(first time.Time, others ...time.Time) time.Time {
 	return first
 }
 
-// schedule plans the next write about an object, and files it.
+// schedule plans the next write about an object.
 func (e *engine) schedule(o *object, now time.Time) {
 	if o.writing != nil || o.isGone {
 		return
 	}
-	e.file(o)
 	_, at := e.next(o, now)
 	line := o.lineOf()
 	isAhead := line > o.line.Swap(line)

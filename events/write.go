@@ -158,7 +158,6 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	s.n = 0
 	s.isChange = false
 	o.writing = w
-	e.unfile(o)
 	if w.isProbe {
 		e.probes++
 	}
