@@ -121,7 +121,6 @@ type occurrence struct {
 	ref         *corev1.ObjectReference
 	text        string // clean
 	annotations map[string]string
-	isAnnotated bool
 	isClean     bool // ref, text and annotations are set
 }
 
@@ -140,7 +139,7 @@ const (
 func (e *engine) record(o *occurrence) bool {
 	now := time.Now()
 	found := e.objects[o.key]
-	if !o.isClean && !found.knows(o, now) {
+	if !o.isClean && !found.knows(o) {
 		return false
 	}
 	e.stats.Recorded++
@@ -280,17 +279,10 @@ func (s *series) isAbout(a about) bool {
 	return *s.about == a
 }
 
-// knows reports whether o needs no text of an occurrence: it has the text as an
-// Event shows it, or the occurrence is a routine conflict.
-func (o *object) knows(occ *occurrence, now time.Time) bool {
-	if o == nil || occ.isAnnotated {
+// knows reports whether o has the text of an occurrence, as an Event shows it.
+func (o *object) knows(occ *occurrence) bool {
+	if o == nil {
 		return false
-	}
-	if occ.kind == conflict {
-		ep := o.episode(occ.controller)
-		if ep != nil && !ep.conflicts.IsZero() && now.Sub(ep.conflicts) < routineTime {
-			return true
-		}
 	}
 	s := o.find(occ)
 	return s != nil && s.hash == occ.hash

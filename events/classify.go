@@ -66,12 +66,12 @@ func Classify(err error) (reason string, terminal bool) {
 	return reason, terminal
 }
 
+const inReasons = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_,:"
+
 // isReason reports whether s has only what the reason of a condition may have.
 // Some generated errors have a method Reason that returns a sentence.
 func isReason(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(c rune) bool {
-		return (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && !strings.ContainsRune("_,:", c)
-	})
+	return s != "" && len(s) <= maxName && strings.Trim(s, inReasons) == ""
 }
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as
@@ -125,8 +125,7 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Unavailable, false
 	default: // below
 	}
-	// The predicates judge empty and unknown reasons, and only these, by the
-	// code.
+	// The predicates look at the code of empty and unknown reasons alone.
 	byCode := map[int32]metav1.StatusReason{
 		http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
 		http.StatusForbidden:           metav1.StatusReasonForbidden,

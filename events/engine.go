@@ -38,7 +38,6 @@ type engine struct {
 	queue     objectQueue // nil while no worker runs
 	isStarted bool        // by RunWith
 	isClosed  bool        // RunWith has ended
-	late      string      // why an Event was not written before that
 	flushing  int         // how many callers wait for pending writes
 
 	stats     Stats // Lost is in losses
@@ -63,7 +62,6 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 		namespaces: make(map[string]*namespace),
 		answered:   make(chan struct{}),
 		losses:     make(losses),
-		late:       tooSlow,
 	}
 	e.changed.L = &e.mu
 	return e

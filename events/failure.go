@@ -93,6 +93,9 @@ func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 
 func (r *Recorder) recovered(obj runtime.Object) {
 	id, err := r.identify(obj)
+	if err != nil {
+		return // no failure of such an object is open
+	}
 	c := call{
 		regarding: obj,
 		eventtype: corev1.EventTypeNormal,
@@ -101,9 +104,5 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		kind:      recovery,
 	}
 	o := r.occurrence(&c, id)
-	r.locked(func() {
-		if r.isKnown(err) {
-			r.engine.recovered(&o)
-		}
-	})
+	r.locked(func() { r.engine.recovered(&o) })
 }

@@ -25,11 +25,10 @@ func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messag
 	l.AnnotatedEventf(object, nil, eventtype, reason, messageFmt, args...)
 }
 
-// AnnotatedEventf is Eventf with annotations on the Event. A repeat that is
-// only counted does not add its annotations. Their values are cleaned as notes
-// are: redacted, on one line, at most 1024 bytes. An event with more than 8
-// annotations, or with a key that the API server refuses, is counted as
-// LostRejected.
+// AnnotatedEventf is Eventf with annotations on the Event. A repeat does not
+// add its annotations. Their values are cleaned as notes are: redacted, on one
+// line, at most 1024 bytes. An event with more than 8 annotations, or with a key
+// that the API server refuses, is counted as LostRejected.
 func (l *LegacyRecorder) AnnotatedEventf(
 	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
 ) {

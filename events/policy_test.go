@@ -65,17 +65,19 @@ func (e generated) Reason() string { return e.reason }
 func TestAReasonThatIsASentence_IsNoReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
+		longest := strings.Repeat("A", 128)
 		rec, stop := start(t, s, events.Options{})
 		for i, reason := range []string{"password=canary-5f1d7c2e9b is refused", "password=canary5f1d7c2e9b", "", strings.Repeat("A", 129)} {
 			rec.Failure(object(fmt.Sprint(i)), generated{reason})
 		}
 		rec.Failure(object("own"), generated{"Bad_Input:2"})
+		rec.Failure(object("longest"), generated{longest})
 		require.NoError(t, rec.Flush(t.Context()))
 		reasons := map[string]int{}
 		for _, ev := range s.all() {
 			reasons[ev.Reason]++
 		}
-		assert.Equal(t, map[string]int{events.InternalError: 4, "Bad_Input:2": 1}, reasons)
+		assert.Equal(t, map[string]int{events.InternalError: 4, "Bad_Input:2": 1, longest: 1}, reasons)
 		require.NoError(t, stop())
 	})
 }

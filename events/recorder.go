@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
 // An Emitter reports how reconciling went. It is what a reconciler needs of a
@@ -98,15 +97,6 @@ func notef(note string, args ...any) string {
 	return format(note, args...)
 }
 
-// isKnown reports whether an object could be identified. An object that panics
-// is counted as lost, or its bug would not be seen. mu must be held.
-func (r *Recorder) isKnown(err error) bool {
-	if errors.Is(err, isolate.ErrPanic) {
-		r.discarded(LostNoReference, err.Error())
-	}
-	return err == nil
-}
-
 // off reports whether r was not made by New, or is disabled.
 func (r *Recorder) off() bool { return r == nil || r.engine == nil || r.o.Disabled }
 
@@ -183,10 +173,9 @@ func (r *Recorder) occurrence(c *call, id key) occurrence {
 			reason:     c.reason,
 			action:     c.action,
 		},
-		key:         id,
-		about:       r.aboutOf(c.regarding, c.related),
-		isAnnotated: len(c.annotations) > 0,
-		kind:        c.kind,
+		key:   id,
+		about: r.aboutOf(c.regarding, c.related),
+		kind:  c.kind,
 	}
 }
 

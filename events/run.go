@@ -16,12 +16,9 @@ import (
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
-// Why an event was not written before RunWith ended.
-const (
-	tooSlow  = "not written before RunWith ended: raise Options.DrainTimeout or Options.WritesPerMinute"
-	notClean = "not written within a second after run had returned, and run did not stop cleanly: " +
-		"call Flush before run returns"
-)
+// tooSlow says why an event was not written.
+const tooSlow = "not written before RunWith ended: raise Options.DrainTimeout or Options.WritesPerMinute, " +
+	"or call Flush before run returns with an error"
 
 // abrupt is how long RunWith writes events where workers may still run. Until
 // it returns, the process runs at the same time as the next leader.
@@ -86,9 +83,6 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 
 // drain has what is pending written, as far as a time allows.
 func (e *engine) drain(ctx context.Context, log logr.Logger, limit time.Duration) {
-	if limit < e.o.DrainTimeout {
-		e.locked(func() { e.late = notClean })
-	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deadline := time.Now().Add(limit)
@@ -125,7 +119,7 @@ func (e *engine) close(log logr.Logger) {
 			case o.isDenied, o.namespace.isDenied:
 				e.dropAll(o, LostForbidden, o.namespace.refusal)
 			default:
-				e.dropAll(o, LostShutdown, e.late)
+				e.dropAll(o, LostShutdown, tooSlow)
 			}
 			o.isGone = true
 		}

@@ -230,7 +230,7 @@ func (e *engine) done(w *write, got reply, why string) {
 		e.dropRecovery(o, s.controller) // the object fails again
 	}
 	if e.isClosed {
-		e.dropAll(o, LostShutdown, e.late)
+		e.dropAll(o, LostShutdown, tooSlow)
 	}
 }
 
