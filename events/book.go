@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
@@ -27,7 +28,7 @@ const (
 // An object is what a Recorder keeps about one object. One worker at a time
 // writes about it.
 type object struct {
-	key       key
+	key       caller.Key
 	ref       corev1.ObjectReference
 	namespace *namespace
 	requests  *rate.Limiter
@@ -45,22 +46,10 @@ type object struct {
 	planned  time.Time    // when the queue has it; zero for never
 	writing  *write       // the request under way, or nil
 	isParked bool         // it waits in the list of its namespace
-	isGone   bool         // it made room for another
+	isGone   bool         // it was evicted
 	line     atomic.Int32 // of the queue
 	ticket   uint64       // in the queue
 	queuedIn int32        // likewise, where it is
-}
-
-// A key distinguishes objects. It ignores versions, and has the group and the
-// kind only for an object without a uid.
-type key struct{ uid, kind, namespace, name string }
-
-func keyOf(ref *corev1.ObjectReference) key {
-	k := key{uid: string(ref.UID), namespace: ref.Namespace, name: ref.Name}
-	if k.uid == "" {
-		k.kind = ref.GroupVersionKind().GroupKind().String()
-	}
-	return k
 }
 
 // An episode is a failure of an object that one controller reports.
@@ -114,7 +103,7 @@ type stored struct {
 type occurrence struct {
 	identity
 
-	key         key
+	key         caller.Key
 	about       about
 	kind        kind
 	hash        uint64 // of the text as it was recorded

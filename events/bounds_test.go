@@ -35,17 +35,17 @@ func TestFailure_FromBeforeARestartHasNoRecovery(t *testing.T) {
 func TestConcurrency_OnOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		var heard struct {
+		var counted struct {
 			sync.Mutex
 			results map[string]int64
 		}
-		heard.results = map[string]int64{}
+		counted.results = map[string]int64{}
 		var rec *events.Recorder
 		rec, stop := start(t, s, events.Options{WritesPerMinute: 2, OnResult: func(result string, n int64) {
 			assert.Positive(t, n, "OnResult is not called for zero occurrences")
-			heard.Lock()
-			defer heard.Unlock()
-			heard.results[result] += n
+			counted.Lock()
+			defer counted.Unlock()
+			counted.results[result] += n
 			_ = rec.Stats() // a hook may call back
 		}})
 		var all sync.WaitGroup
@@ -77,6 +77,6 @@ func TestConcurrency_OnOneObject(t *testing.T) {
 		}
 		assert.Equal(t, map[string]int64{
 			events.ResultEmitted: st.Written, events.ResultAggregated: st.Recorded - st.Written - dropped, events.ResultDropped: dropped,
-		}, heard.results, "OnResult counts every occurrence")
+		}, counted.results, "OnResult counts every occurrence")
 	})
 }

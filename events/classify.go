@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
@@ -71,7 +72,7 @@ const inReasons = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 // isReason reports whether s has only what the reason of a condition may have.
 // Some generated errors have a method Reason that returns a sentence.
 func isReason(s string) bool {
-	return s != "" && len(s) <= maxName && strings.Trim(s, inReasons) == ""
+	return s != "" && len(s) <= caller.MaxName && strings.Trim(s, inReasons) == ""
 }
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as

@@ -109,7 +109,7 @@ func TestClassify(t *testing.T) {
 		"Own":                 {"What the error says of itself comes first.", &verdictError{"SecretBlocked", true}, "SecretBlocked", true},
 		"OwnWrapped":          {"Another error wraps it.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
 		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &verdictError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
-		"OwnReasonOnly":       {"The rest is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
+		"OwnReasonOnly":       {"Whether it is terminal is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
 		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewForbidden(runs, "a", nil)), events.Forbidden, true},
 		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
 		"NilNetErrorInErr":    {"A nil network error is not a timeout.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},

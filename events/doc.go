@@ -46,7 +46,7 @@
 // up to 30 seconds, after a 403 from 15 seconds up to ten minutes. A namespace
 // whose requests fail has one request at a time, and all of these have half of
 // the workers. Where no connection, 401, 429, 502 or 503 answers, all requests
-// pause. Nothing is given up: an Event is lost when its room is needed or when
+// pause. Nothing is given up: an Event is lost when its object is evicted or when
 // RunWith ends. Events of a namespace that is gone, and Events that the API
 // server finds invalid, are lost. [Recorder.Stats] counts losses by cause, and
 // the log has a line a minute for each.

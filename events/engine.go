@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
 // An engine is what all Recorders of a process share. Its queue has the objects
@@ -25,7 +27,7 @@ type engine struct {
 	mu      sync.Mutex
 	changed sync.Cond // what Flush or RunWith waits for may have come
 
-	objects     map[key]*object
+	objects     map[caller.Key]*object
 	namespaces  map[string]*namespace
 	seriesCount int
 	server      health
@@ -58,7 +60,7 @@ func newEngine(sink *Sink, controller string, o Options) *engine {
 		o:          o,
 		seed:       maphash.MakeSeed(),
 		total:      perSecond(o.TotalWritesPerSecond),
-		objects:    make(map[key]*object),
+		objects:    make(map[caller.Key]*object),
 		namespaces: make(map[string]*namespace),
 		answered:   make(chan struct{}),
 		losses:     make(losses),
@@ -113,7 +115,7 @@ func (e *engine) callOnResult(result string, n int64) {
 	}
 	var err error
 	func() {
-		defer catch(e.o.OnResult, &err)
+		defer caller.Catch(e.o.OnResult, &err)
 		e.o.OnResult(result, n)
 	}()
 	if err != nil && !e.isMute.Swap(true) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxSeen is how many objects are looked at for one that may make room.
+// maxSeen is how many objects evictOne looks at.
 const maxSeen = 64
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // admit adds the object of an occurrence. It returns nil, and counts the
-// occurrence as lost, if no other object makes room.
+// occurrence as lost, if there are too many and it can evict none.
 func (e *engine) admit(o *occurrence) *object {
 	name := o.ref.Namespace
 	if name == "" {
@@ -32,7 +32,7 @@ func (e *engine) admit(o *occurrence) *object {
 		e.lose(LostQueueFull, 1, tooManyObjects)
 		return nil
 	}
-	n = e.namespaces[name] // its last object may have made room
+	n = e.namespaces[name] // its last object may have been evicted
 	if n == nil {
 		n = &namespace{name: name}
 		e.namespaces[name] = n
@@ -49,9 +49,9 @@ func (e *engine) admit(o *occurrence) *object {
 	return obj
 }
 
-// evictOne removes an object at random about which no first Event waits, or one
-// of a namespace that fails, but not for another of such a namespace. It looks
-// at most at 64 objects. It never removes except.
+// evictOne evicts an object at random about which no first Event waits. If it
+// sees none, it evicts one of a namespace that fails, but not for another of
+// such a namespace. It never evicts except.
 func (e *engine) evictOne(except *object, forFailing bool) bool {
 	var found *object
 	seen := 0
@@ -76,12 +76,11 @@ func (e *engine) evictOne(except *object, forFailing bool) bool {
 	return true
 }
 
-// evict removes an object.
+// evict removes an object, and gives up what waits about it.
 func (e *engine) evict(o *object) {
 	for _, s := range o.series {
 		e.drop(s, LostQueueFull, tooManyObjects)
 	}
-	e.stats.Evicted++
 	e.seriesCount -= len(o.series)
 	o.isGone = true
 	delete(e.objects, o.key)
@@ -101,8 +100,8 @@ func (e *engine) drop(s *series, cause, detail string) {
 	s.n = 0
 }
 
-// open adds a series to an object. It returns nil if no other series makes
-// room.
+// open adds a series to an object. It returns nil if there are too many and it
+// can drop none.
 func (e *engine) open(obj *object, o *occurrence) *series {
 	for len(obj.series) >= maxSeries || e.seriesCount >= seriesPerObject*e.o.MaxObjects {
 		if !e.dropOneSeries(obj) {
@@ -120,7 +119,7 @@ func (e *engine) open(obj *object, o *occurrence) *series {
 }
 
 // dropOneSeries removes a random series of obj that has an Event. If there is
-// none and obj may have more, another object makes room.
+// none and obj may have more, it evicts another object.
 func (e *engine) dropOneSeries(obj *object) bool {
 	n := len(obj.series)
 	first := rand.IntN(n + 1) //nolint:gosec // no secret

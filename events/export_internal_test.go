@@ -36,20 +36,20 @@ func Unbalanced(r *Recorder) (problems []string) {
 	series := 0
 	var pending int64
 	for k, o := range r.objects {
-		check(o.key == k && !o.isGone, "%s is not where it belongs", k.name)
-		check(r.namespaces[o.namespace.name] == o.namespace, "%s has another namespace", k.name)
-		check(!o.isParked || slices.Contains(o.namespace.waiting, o), "%s waits nowhere", k.name)
-		check(len(o.series) <= maxSeries, "%s has %d series", k.name, len(o.series))
-		check(len(o.reasons) <= maxReasons, "%s has %d reasons", k.name, len(o.reasons))
+		check(o.key == k && !o.isGone, "%s is not where it belongs", k.Name)
+		check(r.namespaces[o.namespace.name] == o.namespace, "%s has another namespace", k.Name)
+		check(!o.isParked || slices.Contains(o.namespace.waiting, o), "%s is in no list", k.Name)
+		check(len(o.series) <= maxSeries, "%s has %d series", k.Name, len(o.series))
+		check(len(o.reasons) <= maxReasons, "%s has %d reasons", k.Name, len(o.reasons))
 		members[o.namespace]++
 		series += len(o.series)
 		for _, s := range o.series {
 			pending += s.n
-			check(s.n >= 0, "%s of %s has %d occurrences", s.reason, k.name, s.n)
+			check(s.n >= 0, "%s of %s has %d occurrences", s.reason, k.Name, s.n)
 		}
 		_, at := r.next(o, o.planned)
 		isPlanned := !o.planned.IsZero() || o.isParked || o.writing != nil || r.queue == nil
-		check(at.IsZero() || isPlanned, "%s waits for nothing", k.name)
+		check(at.IsZero() || isPlanned, "%s waits for nothing", k.Name)
 	}
 	for _, n := range r.namespaces {
 		check(n.members == members[n] && n.members > 0, "%s has %d objects, not %d", n.name, members[n], n.members)

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
@@ -63,7 +64,7 @@ type verdict struct {
 func verdictOf(err error) (v verdict) {
 	v.reason = InternalError
 	var panicked error
-	defer catch(err, &panicked)
+	defer caller.Catch(err, &panicked)
 	reason, _ := Classify(err)
 	return verdict{
 		reason:   reason,
@@ -88,11 +89,11 @@ func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 	if v.routine {
 		c.kind = conflict
 	}
-	r.record(&c, format("%v", err))
+	r.record(&c, caller.Sprintf("%v", err))
 }
 
 func (r *Recorder) recovered(obj runtime.Object) {
-	id, err := r.identify(obj)
+	id, err := caller.Identify(obj, r.o.Scheme)
 	if err != nil {
 		return // no failure of such an object is open
 	}

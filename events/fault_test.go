@@ -111,7 +111,7 @@ func TestRefusal_IsToldInTheWordsOfTheServer(t *testing.T) {
 		reported string
 	}{
 		"Fields":        {"An Invalid may quote the note.", rejected(), "note: FieldValueTooLong"},
-		"WithoutCauses": {"There is nothing else to tell.", bare, "is invalid"},
+		"WithoutCauses": {"There is nothing else to say.", bare, "is invalid"},
 		"OtherCauses":   {"They name no fields.", namespaceTerminating(), "forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {

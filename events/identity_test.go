@@ -172,6 +172,20 @@ func TestObjects_WithoutAUID(t *testing.T) {
 	})
 }
 
+// TestObjects_HaveTheCapOfTheirReferences: the uid is the same.
+func TestObjects_HaveTheCapOfTheirReferences(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		rec.Failure(run, errAway)
+		rec.Failure(&corev1.ObjectReference{Kind: "ConfigMap", Namespace: run.Namespace, Name: run.Name, UID: run.UID}, errAway)
+		time.Sleep(time.Minute)
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+	})
+}
+
 // TestClassify_FieldErrors: what a controller returns that has checked a spec.
 func TestClassify_FieldErrors(t *testing.T) {
 	steps := field.Required(field.NewPath("spec", "steps"), "")

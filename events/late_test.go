@@ -18,9 +18,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestPatience_CountsFromTheWrite: what a Recorder grants a write it grants one
+// TestRetry_CountsFromTheWrite: what a Recorder grants a write it grants one
 // of its second day too.
-func TestPatience_CountsFromTheWrite(t *testing.T) {
+func TestRetry_CountsFromTheWrite(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error

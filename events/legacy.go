@@ -3,7 +3,11 @@
 
 package events
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/events/internal/caller"
+)
 
 // A LegacyRecorder records to a [Recorder] with the methods of
 // k8s.io/client-go/tools/record EventRecorder, which leader election and older
@@ -37,5 +41,5 @@ func (l *LegacyRecorder) AnnotatedEventf(
 		return
 	}
 	c := call{regarding: object, annotations: annotations, eventtype: eventtype, reason: reason}
-	r.record(&c, notef(messageFmt, args...))
+	r.record(&c, caller.Notef(messageFmt, args...))
 }

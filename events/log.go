@@ -13,6 +13,8 @@ import (
 	"github.com/go-logr/logr"
 
 	"k8s.io/klog/v2"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // logger returns the logger of ctx, which is the caller's code, or klog's.
@@ -80,7 +82,7 @@ func reportTrouble(log logr.Logger, why string, pending int64) {
 
 // logScheme logs that Events about many objects will be lost.
 func (e *engine) logScheme(log logr.Logger) {
-	if e.o.Scheme != nil {
+	if !isnil.Is(e.o.Scheme) {
 		return
 	}
 	safely(func() {

@@ -83,9 +83,9 @@ func TestAPausedNamespace_WakesThoughItsObjectCameEarly(t *testing.T) {
 	})
 }
 
-// TestAPausedNamespace_WakesThoughItsObjectMadeRoom: one object of 60 stays.
+// TestAPausedNamespace_WakesThoughItsObjectWasEvicted: one object of 60 stays.
 // Which one is random, and in most rounds no request was made about it yet.
-func TestAPausedNamespace_WakesThoughItsObjectMadeRoom(t *testing.T) {
+func TestAPausedNamespace_WakesThoughItsObjectWasEvicted(t *testing.T) {
 	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
 			var isDown atomic.Bool

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
 // Options configure a [Recorder]. The zero value is the recommended behaviour;
@@ -48,10 +48,10 @@ type Options struct {
 	// series. During an outage an object takes 1.2 KiB with one short note that
 	// waits and 5 KiB with 8 of them. With 8 notes of 1 KiB and 8 annotations of
 	// 1 KiB each it takes 80 KiB. When MaxObjects is reached, the Recorder looks
-	// at 64 random objects. One about which no first Event waits makes room. If
-	// there is none, one in a namespace that fails does, for an object elsewhere.
-	// Zero means 8192. An evicted object loses its series and its buckets.
-	// TotalWritesPerSecond still bounds its requests.
+	// at 64 random objects. It evicts one about which no first Event waits. If
+	// it sees none, it evicts one in a namespace that fails, for an object
+	// elsewhere. An evicted object loses its series and its buckets.
+	// TotalWritesPerSecond still bounds its requests. Zero means 8192.
 	MaxObjects int
 	// DrainTimeout is how long RunWith goes on writing what is pending after a
 	// clean stop. Zero means 25s, which is less than the 30s that a pod has by
@@ -81,21 +81,15 @@ type Options struct {
 	_ struct{} // keyed literals only
 }
 
-// The API server's own limit: pkg/apis/core/validation/events.go.
-const maxName = 128 // of an instance, a reason and an action
-
 const maxWritesPerMinute = 6000
 
 // complete replaces every zero by its default. It returns an error for each
 // option that is out of range.
 func (o *Options) complete() error {
-	if isnil.Is(o.Scheme) {
-		o.Scheme = nil
-	}
 	if o.Instance == "" {
 		o.Instance, _ = os.Hostname()
 	}
-	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), maxName)], ""), "unknown")
+	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), caller.MaxName)], ""), "unknown")
 	o.Namespace = cmp.Or(o.Namespace, "default")
 	var tooMany, noNamespace error
 	if o.WritesPerMinute > maxWritesPerMinute {

@@ -97,7 +97,7 @@ func TestCallersObject_ThatPanicsCostsOneOccurrence(t *testing.T) {
 		"EmbeddedNil":   {"A pointer that was never set has no metadata.", embedded{}, nil},
 		"UID":           {"An accessor is the caller's code.", hooked{named, nothing, explode}, nil},
 		"ObjectKind":    {"The caller also has the code that returns the kind of a new object.", hooked{named, explode, nothing}, nil},
-		"KindWithNoUID": {"And of an object that the kind tells apart.", hooked{nameless, explode, nothing}, nil},
+		"KindWithNoUID": {"And of an object that is known by its kind.", hooked{nameless, explode, nothing}, nil},
 		"Scheme":        {"The scheme is code of the caller too.", bare("a"), func() ([]schema.GroupVersionKind, bool, error) { panic("no kind") }},
 	} {
 		for entry, do := range entryPoints() {

@@ -7,31 +7,33 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
 func inLine(name string, line int32) *object {
-	o := &object{key: key{name: name}}
+	o := &object{key: caller.Key{Name: name}}
 	o.line.Store(line)
 	return o
 }
 
-// TestQueue_HasEachTenthTurnForTheRest, and otherwise the lines in their order.
-func TestQueue_HasEachTenthTurnForTheRest(t *testing.T) {
+// TestQueue_HasEachTenthTurnForUpdates, and otherwise the lines in their order.
+func TestQueue_HasEachTenthTurnForUpdates(t *testing.T) {
 	q := &queue{}
 	for range 20 {
 		q.Push(inLine("first", firstLine))
 	}
 	for range 3 {
-		q.Push(inLine("rest", updateLine))
+		q.Push(inLine("update", updateLine))
 	}
 	q.Push(inLine("next", nextLine))
 	var at []int
 	for i := 1; q.Len() > 0; i++ {
-		name := q.Pop().key.name
+		name := q.Pop().key.Name
 		if name == "next" {
 			assert.Equal(t, 1, i, "the other API group comes before all")
 		}
-		if name == "rest" {
+		if name == "update" {
 			at = append(at, i)
 		}
 	}
@@ -57,16 +59,16 @@ func TestQueue_MovesATouchedObjectUp(t *testing.T) {
 	assert.Same(t, b, q.Pop(), "its old place is passed over")
 }
 
-// TestQueue_HasEachTenthTurnForWhatFails, and otherwise the rest comes before.
+// TestQueue_HasEachTenthTurnForWhatFails, and otherwise updates come before.
 func TestQueue_HasEachTenthTurnForWhatFails(t *testing.T) {
 	q := &queue{}
 	for range 15 {
-		q.Push(inLine("rest", updateLine))
+		q.Push(inLine("update", updateLine))
 		q.Push(inLine("failing", failingLine))
 	}
 	var at []int
 	for i := 1; i <= 17; i++ {
-		if q.Pop().key.name == "failing" {
+		if q.Pop().key.Name == "failing" {
 			at = append(at, i)
 		}
 	}

@@ -6,15 +6,15 @@ package events
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // An Emitter reports how reconciling went. It is what a reconciler needs of a
@@ -86,15 +86,7 @@ func (r *Recorder) Eventf(
 		return
 	}
 	c := call{regarding: regarding, related: related, eventtype: eventtype, reason: reason, action: action}
-	r.record(&c, notef(note, args...))
-}
-
-// notef formats a note. Without args only %% is replaced.
-func notef(note string, args ...any) string {
-	if len(args) == 0 {
-		return strings.ReplaceAll(note, "%%", "%")
-	}
-	return format(note, args...)
+	r.record(&c, caller.Notef(note, args...))
 }
 
 // off reports whether r was not made by New, or is disabled.
@@ -118,12 +110,12 @@ func (r *Recorder) record(c *call, text string) {
 		return
 	}
 	c.action = cmp.Or(c.action, c.reason)
-	id, err := r.identify(c.regarding)
+	id, err := caller.Identify(c.regarding, r.o.Scheme)
 	if err != nil {
 		r.discard(LostNoReference, err)
 		return
 	}
-	err = c.check()
+	err = caller.Check(c.eventtype, c.reason, c.action, c.annotations)
 	if err != nil {
 		r.discard(LostRejected, err)
 		return
@@ -134,7 +126,7 @@ func (r *Recorder) record(c *call, text string) {
 	if r.counted(&o) {
 		return
 	}
-	ref, err := r.refer(c.regarding)
+	ref, err := caller.Reference(c.regarding, r.o.Scheme)
 	if err != nil {
 		r.discard(LostNoReference, err)
 		return
@@ -165,7 +157,7 @@ func (e *engine) cleanAll(annotations map[string]string) map[string]string {
 
 // occurrence returns what the engine needs to know of c. It calls the caller's
 // code.
-func (r *Recorder) occurrence(c *call, id key) occurrence {
+func (r *Recorder) occurrence(c *call, id caller.Key) occurrence {
 	return occurrence{
 		identity: identity{
 			controller: r.controller,
@@ -177,6 +169,20 @@ func (r *Recorder) occurrence(c *call, id key) occurrence {
 		about: r.aboutOf(c.regarding, c.related),
 		kind:  c.kind,
 	}
+}
+
+// aboutOf returns the other references of an Event. A related object that
+// cannot be referred to is left out.
+func (r *Recorder) aboutOf(regarding, related runtime.Object) (a about) {
+	ref, ok := regarding.(*corev1.ObjectReference)
+	if ok {
+		a.fieldPath = ref.FieldPath
+	}
+	if !isnil.Is(related) {
+		a.related, _ = caller.Reference(related, r.o.Scheme)
+		a.related.Name = r.clean(a.related.Name)
+	}
+	return a
 }
 
 // counted reports whether the engine has counted o.
@@ -202,36 +208,3 @@ func (e *engine) discarded(cause, detail string) {
 }
 
 const afterStart = "recorded after RunWith had returned"
-
-// maxAnnotations is how many a call may add to an Event.
-const maxAnnotations = 8
-
-// check says what the API server would refuse.
-func (c *call) check() error {
-	isType := c.eventtype == corev1.EventTypeWarning || c.eventtype == corev1.EventTypeNormal
-	switch {
-	case !isType:
-		return fmt.Errorf("event type %.20q of reason %.40q is not accepted; want Normal or Warning",
-			c.eventtype, c.reason)
-	case c.reason == "" || len(c.reason) > maxName:
-		return fmt.Errorf("reason %.40q has %d bytes; want 1 to %d", c.reason, len(c.reason), maxName)
-	case len(c.action) > maxName:
-		return fmt.Errorf("action %.40q of reason %.40q has %d bytes; want at most %d",
-			c.action, c.reason, len(c.action), maxName)
-	}
-	return checkAnnotations(c.annotations)
-}
-
-func checkAnnotations(annotations map[string]string) error {
-	if len(annotations) > maxAnnotations {
-		return fmt.Errorf("there are %d annotations; want at most %d", len(annotations), maxAnnotations)
-	}
-	for name := range annotations {
-		problems := validation.IsQualifiedName(strings.ToLower(name))
-		if len(problems) > 0 {
-			return fmt.Errorf("annotation key %.80q is not accepted; "+
-				"want a qualified name such as agents.example.com/run", name)
-		}
-	}
-	return nil
-}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
@@ -128,7 +129,7 @@ func (e *engine) ask(ctx context.Context, w *write) (got reply, why string) {
 // send makes a request and reads the answer. It returns an error if the client,
 // or an error of the client, panicked.
 func (e *engine) send(ctx context.Context, req *request) (got reply, why string, err error) {
-	defer catch(e.sink, &err)
+	defer caller.Catch(e.sink, &err)
 	failed := e.sink.send(ctx, req)
 	if isnil.Is(failed) {
 		return written, "", nil

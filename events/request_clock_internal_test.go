@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
 // noClient is a client that no test calls.
@@ -65,7 +67,9 @@ func TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions(t *testing
 	for range 2 {
 		r.Eventf(node, nil, corev1.EventTypeWarning, "A", "B", "c")
 	}
-	o := r.objects[keyOf(node)]
+	id, err := caller.Identify(node, nil)
+	require.NoError(t, err)
+	o := r.objects[id]
 	s, _ := r.next(o, time.Now())
 	req := r.requestOf(r.begin(o, s, time.Now()))
 	assert.Equal(t, "kube-system", req.event.Namespace)

@@ -168,8 +168,8 @@ func TestNewReason_DoesNotWaitBehindAFlappingOne(t *testing.T) {
 	})
 }
 
-// TestSeries_OfAllObjectsAreBounded: four times MaxObjects in all. Others make
-// room.
+// TestSeries_OfAllObjectsAreBounded: four times MaxObjects in all. Others are
+// dropped.
 func TestSeries_OfAllObjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

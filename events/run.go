@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
@@ -93,7 +94,7 @@ func (e *engine) drain(ctx context.Context, log logr.Logger, limit time.Duration
 // not for another reason as well.
 func clean(ctx context.Context, err error) (yes bool) {
 	var panicked error
-	defer catch(err, &panicked)
+	defer caller.Catch(err, &panicked)
 	if ctx.Err() == nil {
 		return false
 	}

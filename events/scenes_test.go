@@ -155,7 +155,7 @@ func answerNamed(ctx context.Context, name string, w request) error {
 		return storedError{unavailable()}
 	case "hangs":
 		return failures()["Hangs"](ctx)
-	case "nobody":
+	case "down":
 		return errors.New("connection refused")
 	}
 	return nil
@@ -192,8 +192,8 @@ func (s *scene) play(t *testing.T, d *datadriven.TestData) string {
 		s.isHidden = false
 	case "stats":
 		st := s.recorder.Stats()
-		fmt.Fprintf(&out, "recorded %d, written %d, pending %d, lost %v, retried %d, evicted %d\n",
-			st.Recorded, st.Written, st.Pending, st.Lost, st.Retried, st.Evicted)
+		fmt.Fprintf(&out, "recorded %d, written %d, pending %d, lost %v, retried %d\n",
+			st.Recorded, st.Written, st.Pending, st.Lost, st.Retried)
 	default:
 		d.Fatalf(t, "no such command: %s", d.Cmd)
 	}

@@ -5,11 +5,11 @@ package events
 
 // The causes of lost events: keys of Stats.Lost.
 const (
-	// LostQueueFull: MaxObjects was reached, and the object found no room or
-	// made room.
+	// LostQueueFull: MaxObjects was reached, and the object was evicted or was
+	// not added.
 	LostQueueFull = "QueueFull"
 	// LostSeriesFull: an object had 64 series, or all objects together four
-	// times MaxObjects, and the series found no room or made room.
+	// times MaxObjects, and the series was dropped or was not added.
 	LostSeriesFull = "SeriesFull"
 	// LostRejected: a wrong type, a reason that is empty or over 128 bytes, an
 	// action over 128 bytes, annotations that are not accepted, or an Event
@@ -54,8 +54,6 @@ type Stats struct {
 	Lost map[string]int64
 	// Retried counts requests that failed and were or will be made again.
 	Retried int64
-	// Evicted counts objects that made room for others.
-	Evicted int64
 }
 
 // Stats returns a snapshot; zero on a nil *Recorder.

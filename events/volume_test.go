@@ -72,7 +72,6 @@ func TestCaps_HoldWhateverHappens(t *testing.T) {
 			if seed%2 == 0 { // an evicted object loses its cap
 				assertCap(t, s, perMinute)
 			}
-			assert.Equal(t, seed%2 == 1, rec.Stats().Evicted > 0)
 			assertTotal(t, s, total)
 			assertAccounts(t, rec)
 			assert.LessOrEqual(t, s.most, 3*2, "two in each namespace")
@@ -133,7 +132,7 @@ func assertAccounts(t *testing.T, rec *events.Recorder) {
 	t.Helper()
 	st := rec.Stats()
 	sum := st.Written
-	for _, n := range []int64{st.Written, st.Retried, st.Evicted} {
+	for _, n := range []int64{st.Written, st.Retried} {
 		assert.GreaterOrEqual(t, n, int64(0), "%+v", st)
 	}
 	for _, n := range st.Lost {

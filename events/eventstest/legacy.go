@@ -3,7 +3,11 @@
 
 package eventstest
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/events/internal/caller"
+)
 
 // A LegacyRecorder records to a [Recorder] with the methods of
 // k8s.io/client-go/tools/record EventRecorder. It is safe for concurrent use. A
@@ -47,7 +51,7 @@ func (l *LegacyRecorder) AnnotatedEventf(
 			Annotations: annotations,
 			Type:        eventtype,
 			Reason:      reason,
-			Note:        notef(messageFmt, args...),
+			Note:        caller.Notef(messageFmt, args...),
 		})
 	}
 }

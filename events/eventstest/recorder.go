@@ -41,19 +41,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/internal/caller"
 	"github.com/proompteng/controllerkit/events/internal/errtree"
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 var _ events.Emitter = (*Recorder)(nil)
@@ -72,14 +69,13 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	entries []Entry
-	open    map[identity]string // the reason of the failure of an object that has not recovered
-	changed chan struct{}       // closed at the next entry
+	open    map[caller.Key]string // the reason of the failure of an object that has not recovered
+	changed chan struct{}         // closed at the next entry
 }
 
 // An Entry is one call that recorded.
 type Entry struct {
 	Regarding   runtime.Object    // the passed object, not a copy
-	Related     runtime.Object    // nil when there is none
 	Type        string            // Normal or Warning, or what the caller gave
 	Reason      string            // what the caller gave, or the result of events.Classify
 	Action      string            // the reason, when the caller gave none
@@ -101,20 +97,11 @@ func (r *Recorder) Eventf(
 ) {
 	r.add(Entry{
 		Regarding: regarding,
-		Related:   related,
 		Type:      eventtype,
 		Reason:    reason,
 		Action:    action,
-		Note:      notef(note, args...),
+		Note:      caller.Notef(note, args...),
 	})
-}
-
-// notef formats a note. Without args only %% is replaced.
-func notef(note string, args ...any) string {
-	if len(args) == 0 {
-		return strings.ReplaceAll(note, "%%", "%")
-	}
-	return format(note, args...)
 }
 
 // Failure adds a Warning for err, with the reason of events.Classify. A nil err
@@ -140,17 +127,6 @@ func holds(is func(error) bool, err error) (yes bool) {
 	return is(err)
 }
 
-// format is fmt.Sprintf. It also survives an argument that panics with a value
-// whose own text panics.
-func format(note string, args ...any) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = "[withheld: formatting the note panicked]"
-		}
-	}()
-	return fmt.Sprintf(note, args...)
-}
-
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	switch {
@@ -174,7 +150,7 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 		Type:      corev1.EventTypeWarning,
 		Reason:    reason,
 		Action:    "Reconcile",
-		Note:      format("%v", err),
+		Note:      caller.Sprintf("%v", err),
 		Err:       err,
 		Terminal:  events.IsTerminal(err),
 	}
@@ -188,18 +164,18 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 // begin opens a failure of obj. The methods of obj and the Scheme are the
 // caller's code, so the lock is not held for them.
 func (r *Recorder) begin(obj runtime.Object, reason string) {
-	id := r.identity(obj)
+	id, _ := caller.Identify(obj, r.Scheme)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open == nil {
-		r.open = make(map[identity]string)
+		r.open = make(map[caller.Key]string)
 	}
 	r.open[id] = reason
 }
 
 // end closes the failure of obj and returns its reason; "" if none is open.
 func (r *Recorder) end(obj runtime.Object) (from string) {
-	id := r.identity(obj)
+	id, _ := caller.Identify(obj, r.Scheme)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	from = r.open[id]
@@ -301,76 +277,14 @@ func (r *Recorder) keep(e Entry) {
 	}
 }
 
+// lost returns why a cluster would not get e.
 func (r *Recorder) lost(e Entry) string {
-	ref := r.refer(e.Regarding)
-	switch {
-	case ref.Kind == "":
+	_, err := caller.Reference(e.Regarding, r.Scheme)
+	if err != nil {
 		return events.LostNoReference
-	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
-		e.Reason == "",
-		len(e.Reason) > 128,
-		len(e.Action) > 128,
-		len(e.Annotations) > 8,
-		!areKeys(e.Annotations):
+	}
+	if caller.Check(e.Type, e.Reason, e.Action, e.Annotations) != nil {
 		return events.LostRejected
 	}
 	return ""
-}
-
-// areKeys reports whether the API server takes the keys of annotations.
-func areKeys(annotations map[string]string) bool {
-	for key := range annotations {
-		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// An identity is what an events.Recorder distinguishes objects by: the uid, the
-// namespace and the name, and without a uid also the group and the kind.
-type identity struct{ uid, kind, namespace, name string }
-
-func (r *Recorder) identity(obj runtime.Object) identity {
-	ref := r.refer(obj)
-	id := identity{uid: string(ref.UID), namespace: ref.Namespace, name: ref.Name}
-	if id.uid == "" {
-		id.kind = ref.GroupVersionKind().GroupKind().String()
-	}
-	return id
-}
-
-// refer returns what an Event says of obj. Without a kind it cannot refer to
-// obj, as where a method of obj or the Scheme panics.
-func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference) {
-	defer func() {
-		if recover() != nil {
-			ref = corev1.ObjectReference{}
-		}
-	}()
-	if isnil.Is(obj) {
-		return ref
-	}
-	if reference, ok := obj.(*corev1.ObjectReference); ok {
-		if reference.Kind != "" {
-			ref = *reference
-		}
-		return ref
-	}
-	m, err := apimeta.Accessor(obj)
-	if err != nil {
-		return ref
-	}
-	gvk := obj.GetObjectKind().GroupVersionKind()
-	if gvk.Kind == "" && !isnil.Is(r.Scheme) {
-		known, _, err := r.Scheme.ObjectKinds(obj)
-		if err == nil && len(known) > 0 {
-			gvk = known[0]
-		}
-	}
-	ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
-	ref.Namespace = m.GetNamespace()
-	ref.Name = m.GetName()
-	ref.UID = m.GetUID()
-	return ref
 }

@@ -67,7 +67,7 @@ func TestEntriesAreTyped(t *testing.T) {
 	got := rec.Entries()
 	require.Len(t, got, 5)
 	assert.Equal(t, eventstest.Entry{
-		Regarding: run, Related: object("b"), Type: "Normal", Reason: "Started", Action: "Started", Note: "started with 3 steps",
+		Regarding: run, Type: "Normal", Reason: "Started", Action: "Started", Note: "started with 3 steps",
 	}, got[0])
 	assert.Equal(t, "100% used", got[1].Note)
 	assert.Equal(t, "Wait", got[1].Action)

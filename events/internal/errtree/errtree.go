@@ -66,8 +66,8 @@ func Conflict(err error) bool {
 }
 
 // only reports whether each error that err wraps or joins is so. An error that
-// can wrap, and wraps none, is not. If a reason is given, an error that names a
-// reason is judged by it, whatever it wraps.
+// can wrap, and wraps none, is not. If a reason is given, the reason of an error
+// that names one decides, and not what it wraps.
 func only(err error, reason string, is func(error) bool) bool {
 	if isnil.Is(err) {
 		return false
