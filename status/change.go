@@ -25,6 +25,7 @@ type change struct {
 	stored     map[string]any // the status of base
 	want       map[string]any // the status to store
 	isBeat     bool           // updatedAt is written even if nothing else changes
+	isCopy     bool           // the status of after is that of before
 	isMerged   bool           // there was a conflict
 
 	// added has the fields that were added to conditions of an unknown type, by
@@ -35,14 +36,25 @@ type change struct {
 // plan computes the status to store.
 func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, error) {
 	c := &change{now: now, generation: before.GetGeneration(), base: before, added: map[string]bool{}}
-	var err error
-	c.stored, err = statusOf(before)
+	was, err := valueOf(before)
 	if err != nil {
 		return nil, err
 	}
-	c.want, err = statusOf(after)
+	is, err := valueOf(after)
 	if err != nil {
 		return nil, err
+	}
+	c.stored, err = encoded(was.Interface())
+	if err != nil {
+		return nil, err
+	}
+	c.want = maps.Clone(c.stored)
+	c.isCopy = reflect.DeepEqual(was.Interface(), is.Interface())
+	if !c.isCopy {
+		c.want, err = encoded(is.Interface())
+		if err != nil {
+			return nil, err
+		}
 	}
 	c.names, err = w.FieldNames.resolve(after, c.stored)
 	if err != nil {
@@ -53,29 +65,6 @@ func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, err
 		return nil, err
 	}
 	return c, c.setConditions(w.Redact)
-}
-
-// isIdle reports whether there is certainly nothing to write. It decodes only
-// the contract's fields. It returns the errors of plan.
-func (w Writer) isIdle(before, after Object, f Facts, now time.Time) bool {
-	was, errBefore := valueOf(before)
-	is, errAfter := valueOf(after)
-	if errBefore != nil || errAfter != nil || !reflect.DeepEqual(was.Interface(), is.Interface()) {
-		return false
-	}
-	stored, err := w.FieldNames.contractOf(was.Interface())
-	if err != nil {
-		return false
-	}
-	names, err := w.FieldNames.resolve(after, stored)
-	if err != nil {
-		return false
-	}
-	c := &change{names: names, now: now, generation: before.GetGeneration(), base: before}
-	c.stored = stored
-	c.want = maps.Clone(stored)
-	err = c.setStamp(f, after, w.Heartbeat)
-	return err == nil && !c.isBeat && len(c.different()) == 0
 }
 
 // setStamp makes the contract's fields of want those to store. An unchanged
@@ -113,7 +102,7 @@ func (c *change) setStamp(f Facts, after Object, heartbeat time.Duration) error 
 		if t.name == absent || sameSecond(t.was, t.is) {
 			continue
 		}
-		if !hasField(after, t.name) {
+		if !accepts(after, map[string]any{t.name: nil}) {
 			return noField(t.name)
 		}
 		c.want[t.name] = t.is.ToUnstructured()
@@ -162,15 +151,20 @@ func (c *change) patch(lost uint64) map[string]any {
 // different returns the names of the fields that want changes, without an
 // updatedAt that is stored.
 func (c *change) different() []string {
-	all := maps.Clone(c.stored)
-	maps.Copy(all, c.want)
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for name, value := range c.want {
 		isTime := name == c.names.UpdatedAt && c.stored[name] != nil
-		if !isTime && !reflect.DeepEqual(c.stored[name], c.want[name]) {
+		if !isTime && !equal(c.stored[name], value) {
 			names = append(names, name)
 		}
 	}
+	for name := range c.stored {
+		_, has := c.want[name]
+		if !has && name != c.names.UpdatedAt {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
 	return names
 }
 
@@ -242,7 +236,10 @@ func (c *change) rebase(live Object, owned []string) error {
 func (c *change) adopt(after, stored Object, fields map[string]any) error {
 	isNewSpec := c.isMerged && (stored.GetGeneration() != c.generation || c.generation == 0)
 	isRead := !c.isMerged && stored == c.base // and after is its copy
-	if isNewSpec || isRead {
+	switch {
+	case isRead && c.isCopy:
+		return nil
+	case isRead, isNewSpec:
 		return setStatus(after, fields)
 	}
 	copyObject(after, stored)
@@ -255,7 +252,9 @@ func (c *change) adopt(after, stored Object, fields map[string]any) error {
 func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 	before := c.stored
 	c.stored = stored
-	c.dropPruned()
+	if len(c.added) > 0 {
+		c.dropPruned()
+	}
 	var sent []string
 	for _, name := range c.different() {
 		_, wasStored := before[name]

@@ -104,9 +104,6 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 			"reconcile again when the cache has caught up; the Writer forgets a write after %s",
 			ErrStaleRead, nameOf(before), before.GetResourceVersion(), last.version, rememberWrite)
 	}
-	if !last.isUnanswered && w.isIdle(before, after, f, now) {
-		return Unchanged, nil
-	}
 	c, err := w.plan(before, after, f, now)
 	if err != nil {
 		return "", err
@@ -210,6 +207,7 @@ func (w Writer) written(c *change, after, reply Object, isWrite bool) (Result, e
 func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal error) (Result, error) {
 	refused := refusedError{fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), refusal)}
 	whole := c.want
+	all := c.different()
 	c.want = maps.Clone(c.stored)
 	for _, name := range []string{c.names.Conditions, c.names.ObservedGeneration, c.names.StartedAt} {
 		value, has := whole[name]
@@ -219,8 +217,7 @@ func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal err
 	}
 	c.isBeat = false
 	patch := c.patch(0)
-	isLess := len(c.different()) < len((&change{names: c.names, stored: c.stored, want: whole}).different())
-	if patch == nil || !isLess {
+	if patch == nil || len(c.different()) == len(all) {
 		return "", refused
 	}
 	reply, err := w.send(ctx, c.base, patch)

@@ -4,15 +4,11 @@
 package status
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,7 +62,7 @@ func (c *change) setConditions(redact func(string) string) error {
 	case !has:
 		c.want[name] = []any{} // the schema may require the list
 		return nil
-	case reflect.DeepEqual(value, c.stored[name]):
+	case equal(value, c.stored[name]):
 		return nil
 	case !isList:
 		return fmt.Errorf("status: status.%s: want a list of conditions%s", name, otherList)
@@ -92,60 +88,35 @@ func (c *change) setConditions(redact func(string) string) error {
 // fitConditions replaces the conditions in next that differ from the stored
 // ones by those to store.
 func (c *change) fitConditions(keys []string, next, stored map[string]any, redact func(string) string) error {
-	name := c.names.Conditions
-	var changed []string
-	list := []any{}
 	for i, key := range keys {
 		old, isStored := stored[key]
-		if isStored && reflect.DeepEqual(next[key], old) {
+		if isStored && equal(next[key], old) {
 			continue
 		}
 		typ := typeOf(next[key])
 		if key != typ && !isStored {
 			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once%s",
-				name, i, typ, otherList)
+				c.names.Conditions, i, typ, otherList)
 		}
-		item, err := c.conditionToStore(next[key], old, redact)
+		item, err := c.conditionToStore(key, next[key], old, redact)
 		if err != nil {
-			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
+			return fmt.Errorf("status: status.%s[%d]%w", c.names.Conditions, i, err)
 		}
-		c.noteAdded(key, next[key], item)
-		changed = append(changed, key)
-		list = append(list, item)
-	}
-	typed, err := throughType(c.base, map[string]any{name: list})
-	if err != nil {
-		return err
-	}
-	known, _ := typed[name].([]any)
-	for i, item := range known {
-		next[changed[i]] = item
+		next[key] = item
 	}
 	return nil
 }
 
-// noteAdded remembers the fields that a condition of an unknown type got.
-func (c *change) noteAdded(key string, before any, after map[string]any) {
-	_, isUntyped := c.base.(runtime.Unstructured)
-	fields, _ := before.(map[string]any)
-	for _, name := range []string{transitionField, generationField} {
-		_, had := fields[name]
-		_, has := after[name]
-		if isUntyped && has && !had {
-			c.added[key+name] = true
-		}
-	}
-}
-
 // conditionToStore returns what to store for item in place of stored, which is
 // nil for a new one.
-func (c *change) conditionToStore(item, stored any, redact func(string) string) (map[string]any, error) {
+func (c *change) conditionToStore(
+	key string, item, stored any, redact func(string) string,
+) (map[string]any, error) {
 	fields, isObject := item.(map[string]any)
 	if !isObject {
 		return nil, fmt.Errorf(": want an object%s", otherList)
 	}
-	var cond, was metav1.Condition
-	err := convert(fields, &cond)
+	cond, err := conditionOf(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +127,8 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 	if redact != nil {
 		cond.Message = redact(cond.Message)
 	}
-	err = convert(stored, &was)
+	old, _ := stored.(map[string]any)
+	was, err := conditionOf(old)
 	if err != nil {
 		was = metav1.Condition{} // a mistake of another program counts as no condition
 	}
@@ -164,7 +136,6 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 		was.Reason = fitReason(was.Reason) // as that of cond is
 	}
 	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
-	old, _ := stored.(map[string]any)
 	next := updated(was, cond, c.now)
 	isSame := sameTexts(next, was)
 	if isSame && was.LastTransitionTime.IsZero() {
@@ -174,60 +145,87 @@ func (c *change) conditionToStore(item, stored any, redact func(string) string) 
 	if next.ObservedGeneration == 0 && !staysWithout {
 		next.ObservedGeneration = c.generation
 	}
-	return c.withCondition(fields, old, next), nil
+	return c.withCondition(key, fields, old, next), nil
 }
 
 // withCondition returns item with the values of next. An unchanged time keeps
-// its stored form.
-func (c *change) withCondition(item, stored map[string]any, next metav1.Condition) map[string]any {
+// its stored form. A field that neither item nor stored has is only added where
+// the Go type has it. An unstructured condition has no type: a new one gets it.
+func (c *change) withCondition(key string, item, stored map[string]any, next metav1.Condition) map[string]any {
 	out := maps.Clone(item)
-	for name, text := range map[string]string{"reason": next.Reason, "message": next.Message} {
-		_, has := item[name]
-		if has {
-			out[name] = text
-		}
+	_, has := item["reason"]
+	if has {
+		out["reason"] = next.Reason
+	}
+	_, has = item["message"]
+	if has {
+		out["message"] = next.Message
 	}
 	delete(out, transitionField)
 	delete(out, generationField)
-	if !next.LastTransitionTime.IsZero() && c.mayHave(transitionField, item, stored) {
-		out[transitionField] = next.LastTransitionTime.ToUnstructured()
+	values := map[string]any{}
+	if !next.LastTransitionTime.IsZero() {
+		values[transitionField] = next.LastTransitionTime.ToUnstructured()
 	}
-	text, _ := stored[transitionField].(string)
-	since, err := time.Parse(time.RFC3339, text)
-	if err == nil && since.Unix() == next.LastTransitionTime.Unix() {
-		out[transitionField] = text
+	since, err := timeOf(stored[transitionField])
+	if err == nil && sameSecond(&since, &next.LastTransitionTime) {
+		values[transitionField] = stored[transitionField]
 	}
-	if next.ObservedGeneration != 0 && c.mayHave(generationField, item, stored) {
-		out[generationField] = next.ObservedGeneration
+	if next.ObservedGeneration != 0 {
+		values[generationField] = next.ObservedGeneration
+	}
+	_, isUntyped := c.base.(runtime.Unstructured)
+	for field, value := range values {
+		_, has := item[field]
+		_, isStored := stored[field]
+		switch {
+		case has, isStored:
+		case isUntyped && stored == nil:
+			c.added[key+field] = true
+		case isUntyped, !accepts(c.base, map[string]any{c.names.Conditions: []any{map[string]any{field: value}}}):
+			continue
+		}
+		out[field] = value
 	}
 	return out
 }
 
-// mayHave reports whether a condition may be written with the field. Nothing
-// says which fields the conditions of an unstructured status have.
-func (c *change) mayHave(field string, item, stored map[string]any) bool {
-	_, isUntyped := c.base.(runtime.Unstructured)
-	_, has := item[field]
-	_, isStored := stored[field]
-	return !isUntyped || has || isStored || stored == nil
-}
-
-// convert reads a condition. The error begins with the field.
-func convert(item any, to *metav1.Condition) error {
-	raw, err := json.Marshal(item)
-	if err == nil {
-		err = json.Unmarshal(raw, to)
+// conditionOf reads a condition. The error begins with the field.
+func conditionOf(fields map[string]any) (metav1.Condition, error) {
+	var c metav1.Condition
+	texts := []struct {
+		name string
+		to   *string
+	}{
+		{"type", &c.Type},
+		{"status", (*string)(&c.Status)},
+		{"reason", &c.Reason},
+		{"message", &c.Message},
 	}
-	var wrong *json.UnmarshalTypeError
-	var noTime *time.ParseError
-	switch {
-	case errors.As(err, &wrong):
-		return fmt.Errorf(".%s: want a %s, got a %s%s", wrong.Field, wrong.Type, wrong.Value, otherList)
-	case errors.As(err, &noTime):
-		return fmt.Errorf(".%s: want a time such as 2006-01-02T15:04:05Z, got %.40q%s",
-			transitionField, noTime.Value, otherList)
+	for _, t := range texts {
+		value, has := fields[t.name]
+		text, isText := value.(string)
+		if has && !isText {
+			return c, fmt.Errorf(".%s: want a string, got %T%s", t.name, value, otherList)
+		}
+		*t.to = text
 	}
-	return err
+	generation, has := fields[generationField]
+	number, isWhole := generation.(int64)
+	if has && !isWhole {
+		return c, fmt.Errorf(".%s: want a whole number, got %T%s", generationField, generation, otherList)
+	}
+	c.ObservedGeneration = number
+	since, has := fields[transitionField]
+	if !has {
+		return c, nil
+	}
+	var err error
+	c.LastTransitionTime, err = timeOf(since)
+	if err != nil {
+		return c, fmt.Errorf(".%s%w%s", transitionField, err, otherList)
+	}
+	return c, nil
 }
 
 // mergeConditions gives want the conditions of live, with the changes of this
@@ -265,8 +263,8 @@ func (c *change) mergeConditions(live map[string]any, owned func(typ string) boo
 // pick returns the condition to store; nil for none. It is a conflict if
 // another client changed a condition that this controller owns or changes.
 func pick(before, after, live any, isOwned bool) (item any, isConflict bool) {
-	isChanged := !reflect.DeepEqual(before, after)
-	isForeign := !reflect.DeepEqual(before, live)
+	isChanged := !equal(before, after)
+	isForeign := !equal(before, live)
 	switch {
 	case isForeign && (isChanged || isOwned):
 		return nil, true

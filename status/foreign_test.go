@@ -4,7 +4,6 @@
 package status_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -159,27 +158,6 @@ func TestCommit_MergesConditionsOfAnotherType(t *testing.T) {
 	})
 	assert.JSONEq(t, `[{"type":"Available","status":"True","lastTransitionTime":"2025-06-01T13:00:00Z"},{"type":"Progressing","status":"True"}]`,
 		encode(t, s.objects["a"]["status"].(map[string]any)["conditions"]))
-}
-
-// oddCondition has an encoding that its fields do not show.
-type oddCondition struct{ verdict string }
-
-func (c oddCondition) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]string{"type": "Ready", "status": c.verdict, "reason": "Odd"})
-}
-
-func (c *oddCondition) UnmarshalJSON(raw []byte) error {
-	var fields struct{ Status string }
-	err := json.Unmarshal(raw, &fields)
-	c.verdict = fields.Status
-	return err
-}
-
-func TestCommit_WritesConditionsThatEncodeThemselves(t *testing.T) {
-	s := newServer(t)
-	s.keepOnly("type", "status", "reason")
-	stored := reconcileForeign(t, s, oddCondition{"True"})
-	assert.Equal(t, []any{map[string]any{"type": "Ready", "status": "True", "reason": "Odd"}}, stored)
 }
 
 func TestCommit_NamesTheWayOutForAListThatHasNoStatus(t *testing.T) {

@@ -50,8 +50,8 @@ type FieldNames struct {
 	FinishedAt string
 	// Conditions is a list of conditions, such as a []metav1.Condition; empty
 	// means conditions. The items may have another Go type, with the fields
-	// type and status: Commit sets only fields that the type has. An
-	// unstructured status has no type: Commit sets lastTransitionTime and
+	// type and status: Commit sets only fields that the type has, and all in a
+	// type with an UnmarshalJSON. An unstructured status has no type: Commit sets lastTransitionTime and
 	// observedGeneration in a new condition, and in a stored condition only if
 	// it has them.
 	//
@@ -145,7 +145,7 @@ func (n FieldNames) resolve(o Object, stored map[string]any) (FieldNames, error)
 		usedBy[name] = f.usual
 		_, isStored := stored[name]
 		switch {
-		case isStored, !isAsked && !f.mayLack, hasField(o, name):
+		case isStored, !isAsked && !f.mayLack, accepts(o, map[string]any{name: nil}):
 		case isAsked:
 			return n, noField(name)
 		default:
@@ -155,19 +155,16 @@ func (n FieldNames) resolve(o Object, stored map[string]any) (FieldNames, error)
 	return n, nil
 }
 
-// hasField reports whether the type of o's status has the field. An
+// accepts reports whether the Go type of o's status has the fields. An
 // unstructured status has every field.
-func hasField(o Object, name string) bool {
+func accepts(o Object, fields map[string]any) bool {
 	_, isUntyped := o.(runtime.Unstructured)
 	v, err := valueOf(o)
 	if isUntyped || err != nil {
 		return true
 	}
-	null, err := json.Marshal(map[string]any{name: nil})
-	if err != nil {
-		return true
-	}
-	decoder := json.NewDecoder(bytes.NewReader(null))
+	raw, _ := json.Marshal(fields) // of JSON values
+	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(reflect.New(v.Type()).Interface()) == nil
 }
@@ -175,29 +172,6 @@ func hasField(o Object, name string) bool {
 func noField(name string) error {
 	return fmt.Errorf("status: status.%s: the status has no such field; "+
 		"add it, or set its name in FieldNames, or \"-\" for none", name)
-}
-
-// contractOf returns the contract's fields of a status in their encoded form.
-func (n FieldNames) contractOf(status any) (map[string]any, error) {
-	raw, err := json.Marshal(status)
-	var all map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(raw, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("status: the status: want an object: %w", err)
-	}
-	fields := map[string]json.RawMessage{}
-	for _, name := range []string{
-		cmp.Or(n.ObservedGeneration, "observedGeneration"), cmp.Or(n.UpdatedAt, "updatedAt"),
-		cmp.Or(n.StartedAt, "startedAt"), cmp.Or(n.FinishedAt, "finishedAt"),
-	} {
-		raw, has := all[name]
-		if has {
-			fields[name] = raw
-		}
-	}
-	return encoded(fields)
 }
 
 // stampOf returns the contract's fields of a status. n is resolved.
@@ -223,13 +197,21 @@ func (n FieldNames) stampOf(fields map[string]any) (Stamp, error) {
 		if !has {
 			continue
 		}
-		text, _ := value.(string)
-		parsed, err := time.Parse(time.RFC3339, text)
+		parsed, err := timeOf(value)
 		if err != nil {
-			return s, fmt.Errorf("status: status.%s: want a time such as 2006-01-02T15:04:05Z, got %.40q",
-				t.name, value)
+			return s, fmt.Errorf("status: status.%s%w", t.name, err)
 		}
-		*t.to = &metav1.Time{Time: parsed}
+		*t.to = &parsed
 	}
 	return s, nil
+}
+
+// timeOf reads an encoded time. The error begins with a colon.
+func timeOf(value any) (metav1.Time, error) {
+	text, _ := value.(string)
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return metav1.Time{}, fmt.Errorf(": want a time such as 2006-01-02T15:04:05Z, got %.40q", value)
+	}
+	return metav1.Time{Time: parsed}, nil
 }

@@ -177,41 +177,16 @@ func setStatus(o Object, fields map[string]any) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := decoded(fields, v.Type())
-	if err == nil {
-		v.Set(fresh)
-	}
-	return err
-}
-
-// decoded returns fields as a status of type t.
-func decoded(fields map[string]any, t reflect.Type) (reflect.Value, error) {
-	fresh := reflect.New(t)
+	fresh := reflect.New(v.Type())
 	raw, err := json.Marshal(fields)
 	if err == nil {
 		err = utiljson.Unmarshal(raw, fresh.Interface())
 	}
 	if err != nil {
-		return reflect.Value{}, fmt.Errorf("status: the status: %w", err)
+		return fmt.Errorf("status: the status: %w", err)
 	}
-	return fresh.Elem(), nil
-}
-
-// throughType returns the fields that the Go type of o's status has.
-func throughType(o Object, fields map[string]any) (map[string]any, error) {
-	_, isUntyped := o.(runtime.Unstructured)
-	if isUntyped {
-		return fields, nil
-	}
-	v, err := valueOf(o)
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := decoded(fields, v.Type())
-	if err != nil {
-		return nil, err
-	}
-	return encoded(fresh.Interface())
+	v.Set(fresh.Elem())
+	return nil
 }
 
 // copyObject makes to equal to from. A typed client leaves out the kind.
@@ -243,7 +218,7 @@ func mergePatch(before, after map[string]any) map[string]any {
 			if len(inner) > 0 || len(to) == 0 {
 				patch[name] = inner
 			}
-		case isZero(value), !reflect.DeepEqual(before[name], value):
+		case isZero(value), !equal(before[name], value):
 			patch[name] = value
 		}
 	}
@@ -295,5 +270,8 @@ func covers(stored, sent any) bool {
 		}
 		return true
 	}
-	return reflect.DeepEqual(stored, sent)
+	return stored == sent
 }
+
+// equal compares two encoded values.
+func equal(a, b any) bool { return covers(a, b) && covers(b, a) }
