@@ -216,9 +216,8 @@ func (c *change) rebase(live Object, owned []string) error {
 			return fmt.Errorf("%w: %s: status.%s", ErrFieldConflict, nameOf(live), name)
 		}
 	}
-	isOwned := func(typ string) bool { return len(owned) == 0 || slices.Contains(owned, typ) }
 	if c.names.Conditions != absent {
-		err = c.mergeConditions(stored, isOwned)
+		err = c.mergeConditions(stored, owned)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 			return w.written(c, after, reply, patch != nil)
 		}
 		if !mayTryAgain(ctx, err, attempt) {
-			return w.failed(ctx, c, after, err, patch == nil)
+			return w.failed(ctx, c, after, err)
 		}
 		result, err := w.rebase(ctx, c)
 		if err != nil || result == Gone {
@@ -131,29 +131,23 @@ func mayTryAgain(ctx context.Context, err error, attempt int) bool {
 	return apierrors.IsConflict(err) && attempt < maxAttempts && ctx.Err() == nil
 }
 
-// failed is the result of a patch that was not accepted. isQuestion says that
-// it had no change.
-func (w Writer) failed(
-	ctx context.Context, c *change, after Object, err error, isQuestion bool,
-) (Result, error) {
+// failed is the result of a patch that was not accepted.
+func (w Writer) failed(ctx context.Context, c *change, after Object, err error) (Result, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return w.gone(ctx, c.base, err)
-	case isQuestion && isRefused(err): // what is stored breaks the schema, and the copy is it
-		w.remember(c, false)
-		return Unchanged, c.adopt(after, c.base, c.stored)
 	case isRefused(err):
 		return w.reduce(ctx, c, after, err)
 	case isUnanswered(err):
-		w.remember(c, true)
+		w.rememberUnanswered(c)
 	}
 	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), err)
 }
 
-// remember remembers whether the last request about the object got an answer.
-func (w Writer) remember(c *change, isUnanswered bool) {
+// rememberUnanswered remembers that a write of the object got no answer.
+func (w Writer) rememberUnanswered(c *change) {
 	last := w.client.memory.of(c.base.GetUID(), c.now)
-	last.isUnanswered = isUnanswered
+	last.isUnanswered = true
 	w.client.memory.set(c.base.GetUID(), last, c.now)
 }
 
@@ -226,7 +220,7 @@ func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal err
 	}
 	if err != nil {
 		if isUnanswered(err) {
-			w.remember(c, true)
+			w.rememberUnanswered(c)
 		}
 		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err)
 		return "", errors.Join(refused, err)

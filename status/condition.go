@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -44,7 +45,7 @@ func SetCondition(conds *[]metav1.Condition, c metav1.Condition, now time.Time) 
 	if conds == nil {
 		return false
 	}
-	stored := findCondition(*conds, c.Type)
+	stored := apimeta.FindStatusCondition(*conds, c.Type)
 	if stored == nil {
 		*conds = append(*conds, updated(metav1.Condition{}, c, now))
 		return true
@@ -80,15 +81,6 @@ func updated(stored, c metav1.Condition, now time.Time) metav1.Condition {
 		c.LastTransitionTime = wholeSecond(now)
 	}
 	return c
-}
-
-func findCondition(conds []metav1.Condition, typ string) *metav1.Condition {
-	for i := range conds {
-		if conds[i].Type == typ {
-			return &conds[i]
-		}
-	}
-	return nil
 }
 
 // sameTexts compares the status, the reason and the message.

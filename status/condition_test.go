@@ -150,9 +150,6 @@ func TestSetConditions_SetsTheWholeGroup(t *testing.T) {
 	assert.Equal(t, []string{"Scheduled", "Ready"}, typesOf(conds), "recovery clears the failure, and no one else's condition")
 	assert.Equal(t, *at(time.Hour), conds[1].LastTransitionTime)
 
-	twice := []metav1.Condition{ready("False"), ready("True")}
-	assert.False(t, w.SetConditions(&conds, noon.Add(2*time.Hour), twice...), "the last of a type counts, without a transition between")
-
 	newer := cond("Unreachable", metav1.ConditionTrue, "Timeout")
 	newer.ObservedGeneration = 5
 	status.SetCondition(&conds, newer, noon)

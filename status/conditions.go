@@ -231,7 +231,7 @@ func conditionOf(fields map[string]any) (metav1.Condition, error) {
 // mergeConditions gives want the conditions of live, with the changes of this
 // reconcile. A difference of live from stored is a conflict in a condition that
 // this controller owns or sets.
-func (c *change) mergeConditions(live map[string]any, owned func(typ string) bool) error {
+func (c *change) mergeConditions(live map[string]any, owned []string) error {
 	oldKeys, old := c.names.listOf(c.stored)
 	wantKeys, want := c.names.listOf(c.want)
 	liveKeys, is := c.names.listOf(live)
@@ -243,7 +243,8 @@ func (c *change) mergeConditions(live map[string]any, owned func(typ string) boo
 		}
 		seen[key] = true
 		typ, _, _ := strings.Cut(key, "\x00")
-		item, isConflict := pick(old[key], want[key], is[key], owned(typ))
+		isOwned := len(owned) == 0 || slices.Contains(owned, typ)
+		item, isConflict := pick(old[key], want[key], is[key], isOwned)
 		if isConflict {
 			return fmt.Errorf("%w: %s: status.%s %s",
 				ErrFieldConflict, nameOf(c.base), c.names.Conditions, typ)

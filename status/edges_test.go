@@ -141,26 +141,6 @@ func TestCommit_TheSecondPatchHasTheSameAnswers(t *testing.T) {
 	assert.Equal(t, status.Gone, result)
 }
 
-// TestCommit_ARefusedQuestionIsAnAnswer: the stored object breaks its schema,
-// so that the API server refuses also a patch without changes.
-func TestCommit_ARefusedQuestionIsAnAnswer(t *testing.T) {
-	_, before := start(t)
-	requests := 0
-	answers := []error{errors.New("EOF"), invalid("spec.image")}
-	w := via(patching(func([]byte, ...string) (*Run, error) {
-		requests++
-		return nil, answers[requests-1]
-	}), status.Writer{})
-	_, err := w.Commit(t.Context(), before, withPhase(before, "Running"))
-	require.ErrorContains(t, err, "EOF")
-	for range 3 {
-		result, err := w.Commit(t.Context(), before, before.DeepCopy())
-		require.NoError(t, err)
-		assert.Equal(t, status.Unchanged, result)
-	}
-	assert.Equal(t, 2, requests)
-}
-
 // TestUnkept_ConditionsWithoutTimes: a CRD whose conditions have neither
 // lastTransitionTime nor observedGeneration. Commit writes what changes, and
 // nothing else.

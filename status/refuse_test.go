@@ -149,6 +149,7 @@ func TestPatch_Refuses(t *testing.T) {
 		"LooseConditionIsText":    {objects{loose(nil), loose(map[string]any{"conditions": []any{"Ready"}})}, status.FieldNames{}, "status.conditions[0]: want an object"},
 		"LooseConditionReplaced":  {objects{loose(map[string]any{"conditions": []any{"x"}}), loose(map[string]any{"conditions": []any{"y"}})}, status.FieldNames{}, "status.conditions[0]: want an object"},
 		"LooseConditionField":     {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "status": "True", "reason": int64(1)}}})}, status.FieldNames{}, "status.conditions[0].reason: want a string, got int64"},
+		"LooseConditionNumber":    {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "status": "True", "observedGeneration": "1"}}})}, status.FieldNames{}, "status.conditions[0].observedGeneration: want a whole number, got string"},
 		"LooseConditionTime":      {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "lastTransitionTime": "x"}}})}, status.FieldNames{}, "status.conditions[0].lastTransitionTime: want a time such as 2006-01-02T15:04:05Z, got \"x\""},
 		"NotJSON":                 {objects{loose(nil), loose(map[string]any{"ch": make(chan int)})}, status.FieldNames{}, "unsupported type: chan int"},
 		"NotJSONInACondition":     {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "status": "True", "ch": make(chan int)}}})}, status.FieldNames{}, "unsupported type: chan int"},

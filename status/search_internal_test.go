@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -219,7 +220,7 @@ func work() world.Actor {
 func binder() world.Actor {
 	return world.Actor{Name: "binder", Next: func(s *world.Store) ([]world.Request, time.Time) {
 		run := stored(s)
-		if run == nil || findCondition(run.Status.Conditions, "Bound") != nil {
+		if run == nil || apimeta.FindStatusCondition(run.Status.Conditions, "Bound") != nil {
 			return nil, time.Time{}
 		}
 		bound := metav1.Condition{Type: "Bound", Status: "True", Reason: "Bound", LastTransitionTime: metav1.NewTime(s.Now)}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -188,9 +189,8 @@ func ForResource[C patcher[T], T Object](resource func(namespace string) C) Writ
 // Reconciling and Stalled. To keep it as False, put it into group. If a
 // condition in group has an ObservedGeneration, owned conditions of a newer
 // generation than the newest in group stay. SetConditions also sets types in
-// group that are not owned, and leaves other types that are not owned alone. If
-// a type is twice in group, the last one counts. A nil conds does not change.
-// Do not call it for one list from two goroutines.
+// group that are not owned, and leaves other types that are not owned alone. A
+// nil conds does not change. Do not call it for one list from two goroutines.
 func (w Writer) SetConditions(
 	conds *[]metav1.Condition, now time.Time, group ...metav1.Condition,
 ) (changed bool) {
@@ -198,39 +198,24 @@ func (w Writer) SetConditions(
 		return false
 	}
 	var newest int64
-	last := make(map[string]int, len(group))
-	for i, c := range group {
+	isSet := map[string]bool{}
+	for _, c := range group {
 		newest = max(newest, c.ObservedGeneration)
-		last[c.Type] = i
+		isSet[c.Type] = true
+		stored := apimeta.FindStatusCondition(*conds, c.Type)
+		if stored != nil && c.ObservedGeneration == 0 {
+			stored.ObservedGeneration = 0 // Commit fills it in
+		}
+		if SetCondition(conds, c, now) {
+			changed = true
+		}
 	}
-	isStored := make([]bool, len(group))
-	kept := (*conds)[:0]
-	for _, stored := range *conds {
-		i, isSet := last[stored.Type]
+	count := len(*conds)
+	*conds = slices.DeleteFunc(*conds, func(stored metav1.Condition) bool {
 		isNewer := newest != 0 && stored.ObservedGeneration > newest
-		switch {
-		case isSet && !isStored[i]:
-			next := updated(stored, group[i], now)
-			statesOne := group[i].ObservedGeneration != 0
-			isRestated := statesOne && stored.ObservedGeneration != next.ObservedGeneration
-			changed = changed || isRestated || !isSameCondition(stored, next)
-			kept = append(kept, next)
-			isStored[i] = true
-		case isSet, isNewer, !slices.Contains(w.Owned, stored.Type):
-			kept = append(kept, stored)
-		default:
-			changed = true
-		}
-	}
-	for i, c := range group {
-		if last[c.Type] == i && !isStored[i] {
-			kept = append(kept, updated(metav1.Condition{}, c, now))
-			changed = true
-		}
-	}
-	clear((*conds)[min(len(kept), len(*conds)):])
-	*conds = kept
-	return changed
+		return slices.Contains(w.Owned, stored.Type) && !isSet[stored.Type] && !isNewer
+	})
+	return changed || len(*conds) < count
 }
 
 // IsStale reports whether obj is older than this Writer's last write of it,
