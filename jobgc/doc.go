@@ -62,7 +62,7 @@
 //     call finds this name taken and adopts the Job.
 //  3. Write the Ref. From here on a missing Job is a loss.
 //  4. Write the outcome. Until here the Job has no TTL.
-//  5. Patch the final TTL, and take off Options.Finalizer.
+//  5. Release the Job: patch its final TTL, and remove Options.Finalizer.
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL or a
 // finalizer costs a fourth. The write of the Ref may wait until the Job has

@@ -73,8 +73,8 @@ type Observation struct {
 	// to the cache.
 	Job *batchv1.Job
 
-	// After is when to look again if nothing happens before. Zero means that an
-	// event of the Job or of the owner is enough.
+	// After is how long to wait before the next call if nothing happens before.
+	// Zero means that an event of the Job or of the owner is enough.
 	After time.Duration
 }
 

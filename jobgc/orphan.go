@@ -31,21 +31,21 @@ type ownerReader func(
 	ctx context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error)
 
-// SweepOrphans removes Options.Finalizer from the Jobs whose owner is gone, so
-// that nothing will record their outcome: now and then every minute, until ctx
-// ends; then it returns nil. It fits manager.Add of controller-runtime in a
-// RunnableFunc. Call it when the caches have synced.
+// SweepOrphans removes Options.Finalizer from the Jobs whose owner is gone,
+// because nothing will record their outcome. It looks immediately and then
+// every minute. When ctx ends it returns nil. It fits manager.Add of
+// controller-runtime in a RunnableFunc. Call it when the caches have synced.
 //
-// It looks at the Jobs in the Guard's cache. Only a held Job that is being
-// deleted, or whose owner is not in the cache, costs a live read of its owner.
-// The function cached reads the owner of a Job from a cache, and stored from
-// the API server. Both return a NotFound error if there is none. They must
-// compare the kind of the owner, and return an error for a kind that they do
-// not read.
+// It looks at the Jobs in the Guard's cache. A Job with the finalizer costs a
+// live read of its owner if the Job is being deleted, or if the owner is not in
+// the cache. The function cached reads the owner of a Job from a cache, and
+// stored from the API server. Both return a NotFound error if there is none.
+// They must compare the kind of the owner, and return an error for a kind that
+// they do not read.
 //
 // A Job that cannot be released within ten seconds does not block the others.
 // Releases and failures go to the context's logger. If the CRD of the owners is
-// removed, their Jobs stay held: remove the finalizer by hand.
+// removed, their Jobs keep the finalizer: remove it by hand.
 func (g *Guard) SweepOrphans(ctx context.Context, cached, stored func(
 	ctx context.Context, namespace string, owner metav1.OwnerReference,
 ) (metav1.Object, error),

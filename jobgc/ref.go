@@ -29,9 +29,9 @@ const (
 // An owner without a status, such as a ConfigMap, can hold it as JSON in an
 // annotation. If the record is removed, the work may run again.
 type Ref struct {
-	// Namespace of the Job. Required by Guard. The function Inspect reads in
-	// the namespace of its client. It returns an error if the Job that it gets
-	// is in another one.
+	// Namespace of the Job. Step sets it. The function Inspect reads in the
+	// namespace of its client. It returns an error if the Job that it gets is
+	// in another one.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 

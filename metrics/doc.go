@@ -4,9 +4,9 @@
 // Package metrics records reconciles, objects that fail, queues, runs, Events
 // and status writes of a controller through OpenTelemetry.
 //
-// Whether an object fails is a fact of its reconcile's result. A queue does not
-// know it: it sees a poll and a failure as the same retry, and forgets a
-// terminal error. So the reconcile is measured where it returns:
+// Measure a reconcile where it returns, because only its result says whether
+// the object fails. A queue sees a poll and a failure as the same retry, and
+// forgets a terminal error:
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{IsTerminal: events.IsTerminal})
