@@ -22,10 +22,10 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// patience is how long a process may take to become ready if the caller's
+// readyTimeout is how long a process may take to become ready if the caller's
 // context has no deadline. A warm start takes about three seconds. A loaded
 // machine may need many times that.
-const patience = 2 * time.Minute
+const readyTimeout = 2 * time.Minute
 
 // Options adds to a control plane. The zero value starts the recommended one.
 type Options struct {

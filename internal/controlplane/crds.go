@@ -43,7 +43,7 @@ func (cp *ControlPlane) established(ctx context.Context, path string) (last erro
 		last = cp.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=10s", "-f", path)
 		return last == nil, nil
 	}
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, serves)
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, readyTimeout, true, serves)
 	return errors.Join(last, err)
 }
 

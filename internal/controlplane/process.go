@@ -116,7 +116,7 @@ func (p *Process) reap(r *run) {
 func (p *Process) Ready(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, readyTimeout)
 		defer cancel()
 	}
 	p.mu.Lock()

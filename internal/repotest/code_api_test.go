@@ -48,10 +48,10 @@ func TestAPI(t *testing.T) {
 // TestTimeAndLogsComeFromTheCaller: a time is an argument and the context has
 // the logger, so no option is a clock or a logger.
 func TestTimeAndLogsComeFromTheCaller(t *testing.T) {
-	handed := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
+	forbidden := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
 	for _, p := range public(t) {
 		for _, decl := range exported(t, p) {
-			assert.False(t, handed.MatchString(decl),
+			assert.False(t, forbidden.MatchString(decl),
 				"%s: no option is a clock or a logger; take the time as an argument and the logger from the context: %s", p.name(), decl)
 		}
 	}

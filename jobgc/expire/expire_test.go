@@ -196,7 +196,7 @@ func TestSweepIsCapped(t *testing.T) {
 
 // More runs than the cap cannot be deleted. In the case Gone the store is
 // stale: none of them exists, and the API server answers NotFound for each.
-func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
+func TestSweep_GoesRoundWhatItCannotDelete(t *testing.T) {
 	for name, answer := range map[string]error{
 		"Refused": errors.New("a webhook says no"),
 		"Changed": apierrors.NewConflict(resource, "stuck", errors.New("precondition failed")),

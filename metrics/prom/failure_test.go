@@ -71,21 +71,21 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var told []error
+			var reported []error
 			ep := endpoint(t, prom.Options{
 				Gatherers: []prometheus.Gatherer{tc.also, counter(t, "last_total", 3)},
-				OnError:   func(err error) { told = append(told, err) },
+				OnError:   func(err error) { reported = append(reported, err) },
 			}, 1)
 			got := text(t, ep)
 			for _, want := range append(tc.want, `a_thing_total{i="0"} 1`, "last_total 3", "target_info") {
 				assert.Contains(t, got, want, tc.reason)
 			}
 			if tc.quiet {
-				assert.Empty(t, told)
+				assert.Empty(t, reported)
 				return
 			}
-			require.NotEmpty(t, told, "OnError reports the missing metrics")
-			require.ErrorContains(t, told[0], "metrics/prom: collect: ", "an error begins with the path of its package")
+			require.NotEmpty(t, reported, "OnError reports the missing metrics")
+			require.ErrorContains(t, reported[0], "metrics/prom: collect: ", "an error begins with the path of its package")
 			assert.Contains(t, text(t, ep), `promhttp_metric_handler_errors_total{cause="gathering"} 1`, "and counted")
 		})
 	}
@@ -94,15 +94,15 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 // Of two equal series of other libraries the endpoint serves the earlier one
 // and reports the other.
 func TestEqualSeriesOfOthers(t *testing.T) {
-	var told []error
+	var reported []error
 	ep := endpoint(t, prom.Options{
 		Gatherers: []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8)},
-		OnError:   func(err error) { told = append(told, err) },
+		OnError:   func(err error) { reported = append(reported, err) },
 	}, 1)
 	got := text(t, ep)
 	assert.Contains(t, got, "theirs_total 7")
 	assert.NotContains(t, got, "theirs_total 8")
-	assert.NotEmpty(t, told)
+	assert.NotEmpty(t, reported)
 }
 
 // Two meters have one series, or one name for different things. One of them is

@@ -212,9 +212,9 @@ func TestRollback_Refuses(t *testing.T) {
 	assert.Equal(t, []string{"deployment", "live"}, paths(errs))
 }
 
-// TestRollback_AllowsWhatItIsTold: each option switches one guard off. The
+// TestRollback_DoesWhatItsOptionsAllow: each option switches one guard off. The
 // caller may want the other version, as in the middle of a bad canary.
-func TestRollback_AllowsWhatItIsTold(t *testing.T) {
+func TestRollback_DoesWhatItsOptionsAllow(t *testing.T) {
 	to := manifest()
 	to.Spec.Template.Spec.Containers[0].Image = "web:0"
 	_, errs := plan.Rollback(midCanary(t), to, nil, plan.Options{AllowTemplateChange: true})

@@ -45,9 +45,9 @@ func loads(runs int) []load {
 // String returns the name in the table.
 func (l load) String() string { return fmt.Sprintf("%d runs%s", l.runs, l.name) }
 
-// toldWithin is how long after the end of the runs their Events may come.
+// eventsWithin is how long after the end of the runs their Events may come.
 // Recorders repeat a write that failed after 10 seconds and more.
-func (l load) toldWithin() time.Duration {
+func (l load) eventsWithin() time.Duration {
 	if l.fault == theAPIServer {
 		return 20 * time.Second
 	}

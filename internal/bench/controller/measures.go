@@ -55,9 +55,9 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 			failed++
 		}
 	}
-	told := none
+	missed := none
 	if l.fault == theController || l.fault == theLeader {
-		told = "" // Events that were queued in a killed process are lost
+		missed = "" // Events that were queued in a killed process are lost
 	}
 	all := []number[*account]{
 		{"outcomes wrong", "runs", func(a *account) float64 { return float64(a.wrong) }, none},
@@ -65,7 +65,7 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) bench.Measure
 		{"results lost", "runs", func(a *account) float64 { return float64(a.wrong + a.missing) }, ""},
 		{"run more than once", "runs", func(a *account) float64 { return float64(a.doubled) }, none},
 		{"failed", "runs", func(*account) float64 { return failed }, ""},
-		{"failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, told},
+		{"failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, missed},
 		{"until all had finished", "s", func(a *account) float64 { return a.finished.Seconds() }, ""},
 		{"CPU time", "s", func(a *account) float64 { return a.cpu.Seconds() }, ""},
 		{"peak memory", "MiB", func(a *account) float64 { return a.peak }, ""},

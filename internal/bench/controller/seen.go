@@ -57,9 +57,9 @@ func terminal(runs []v1alpha1.AgentRun) (n int) {
 	return n
 }
 
-// told waits until all failed runs have an Event or the time has passed, and
-// returns how many have none.
-func (w *world) told(
+// withoutEvent waits until all failed runs have an Event or the time has passed,
+// and returns how many have none.
+func (w *world) withoutEvent(
 	ctx context.Context, runs []v1alpha1.AgentRun, limit time.Duration,
 ) (silent int, err error) {
 	err = within(ctx, 200*time.Millisecond, limit, func() (bool, error) {

@@ -56,7 +56,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 		}
 	}
 	// An Event, and the release of the Job, may be later than the end of the run.
-	if _, err := w.told(ctx, runs, l.toldWithin()); err != nil {
+	if _, err := w.withoutEvent(ctx, runs, l.eventsWithin()); err != nil {
 		return nil, err
 	}
 	if err := w.released(ctx, time.Minute); err != nil {
@@ -65,7 +65,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if a.cost, err = h.stop(); err != nil {
 		return nil, err
 	}
-	if a.silent, err = w.told(ctx, runs, time.Nanosecond); err != nil {
+	if a.silent, err = w.withoutEvent(ctx, runs, time.Nanosecond); err != nil {
 		return nil, err
 	}
 	all, err := s.requests(w.user, time.Time{})

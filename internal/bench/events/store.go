@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// patience limits each wait. An Event that comes later counts as lost: the
+// waitTimeout limits each wait. An Event that comes later counts as lost: the
 // measure ends and reports it.
-const patience = time.Minute
+const waitTimeout = time.Minute
 
 // store is an API server for Events. It counts the writes, and accepts all.
 type store struct {
@@ -64,12 +64,12 @@ func (s *store) write(apply func()) {
 	s.changed.Broadcast()
 }
 
-// wait waits until n Events were created, but no longer than patience.
+// wait waits until n Events were created, but no longer than waitTimeout.
 func (s *store) wait(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := false
-	alarm := time.AfterFunc(patience, func() {
+	alarm := time.AfterFunc(waitTimeout, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		late = true
@@ -78,7 +78,7 @@ func (s *store) wait(n int) error {
 	defer alarm.Stop()
 	for s.creates < n {
 		if late {
-			return errors.New("not all Events were created within " + patience.String())
+			return errors.New("not all Events were created within " + waitTimeout.String())
 		}
 		s.changed.Wait()
 	}

@@ -44,23 +44,23 @@ var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (bool
 var (
 	byLister = rule{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (bool, error) {
 		_, err := w.lister.Get(ref.Name)
-		return judge(err)
+		return isMissing(err)
 	}}
 	live = rule{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (bool, error) {
 		_, err := w.lister.Get(ref.Name)
-		missing, err := judge(err)
+		missing, err := isMissing(err)
 		if err != nil || !missing {
 			return false, err
 		}
 		_, err = w.kube.BatchV1().Jobs(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		return judge(err)
+		return isMissing(err)
 	}}
 
 	rules = []rule{ours, byLister, live}
 )
 
-// judge reads the answer as the two rules do.
-func judge(err error) (missing bool, failed error) {
+// isMissing reads the answer as the two rules do.
+func isMissing(err error) (missing bool, failed error) {
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}

@@ -127,9 +127,9 @@ func wrongs() []string {
 
 const eventLost = "Event lost"
 
-// judge compares the outcome of a plan with the outcome without faults. It
+// differences compares the outcome of a plan with the outcome without faults. It
 // returns what is wrong.
-func judge(want, got outcome) (wrong []string) {
+func differences(want, got outcome) (wrong []string) {
 	ended := got.phase.Terminal()
 	for i, is := range []bool{
 		ended && got.phase != want.phase,

@@ -80,7 +80,7 @@ func playStory(t *testing.T, c contestant, s *story, counts counts, before int) 
 		}
 		w := play(t, c, p)
 		got := w.outcome()
-		wrong := judge(faultless, got)
+		wrong := differences(faultless, got)
 		counts.add(p.pattern, wrong)
 		if !c.must {
 			continue

@@ -54,7 +54,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 	s.reaches("web", rollout.Paused)
 	to("web:1", 2, false) // no longer paused, and the template before
 	finish()
-	s.judge(s.since(first))
+	s.comparePhases(s.since(first))
 }
 
 // refuse has the API server refuse new ReplicaSets in the namespace, until the
@@ -92,9 +92,9 @@ func (s *stage) since(version string) (seen []*unstructured.Unstructured) {
 	return nil
 }
 
-// judge compares the phase of each version with the template that the status
+// comparePhases compares the phase of each version with the template that the status
 // is of.
-func (s *stage) judge(seen []*unstructured.Unstructured) {
+func (s *stage) comparePhases(seen []*unstructured.Unstructured) {
 	s.Helper()
 	require.NotEmpty(s, seen)
 	sets, err := s.kube.AppsV1().ReplicaSets(s.namespace).List(s.Context(), metav1.ListOptions{})
