@@ -5,8 +5,6 @@ package mixin_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,20 +78,5 @@ func TestAlerts_RefuseWhatTheRulesCannotHold(t *testing.T) {
 			assert.Nil(t, body)
 			assert.ErrorContains(t, err, tc.want, tc.reason)
 		})
-	}
-}
-
-// TestTheChartHasTheFiles: the chart has the same bytes, because its templates
-// cannot read the files of a Go package.
-func TestTheChartHasTheFiles(t *testing.T) {
-	for file, copied := range map[string]string{
-		"alerts.yaml":    "rules/alerts.yaml",
-		"dashboard.json": "dashboards/controllers.json",
-	} {
-		want, err := os.ReadFile(file)
-		require.NoError(t, err)
-		got, err := os.ReadFile(filepath.Join("..", "..", "examples", "chart", filepath.FromSlash(copied)))
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), "make generate copies it")
 	}
 }

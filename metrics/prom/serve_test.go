@@ -6,11 +6,9 @@ package prom_test
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,33 +70,6 @@ func TestServe(t *testing.T) {
 	require.NoError(t, <-served, "the end of ctx is the normal end")
 	_, err := l.Accept()
 	require.ErrorIs(t, err, net.ErrClosed)
-}
-
-// The listener brings TLS, as the package comment states. A client that uses
-// plain HTTP gets no metrics.
-//
-//req:shows O1
-func TestServeOverTLS(t *testing.T) {
-	theirs := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, and a client that trusts it
-	defer theirs.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	l := listen(t)
-	served := make(chan error, 1)
-	ep := endpoint(t, prom.Options{}, 1)
-	go func() {
-		served <- ep.Serve(ctx, tls.NewListener(l, &tls.Config{Certificates: theirs.TLS.Certificates, MinVersion: tls.VersionTLS12}))
-	}()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.Addr().String()+"/metrics", http.NoBody)
-	require.NoError(t, err)
-	resp, err := theirs.Client().Do(r)
-	require.NoError(t, err)
-	assert.Equal(t, http.StatusOK, resp.StatusCode)
-	require.NoError(t, resp.Body.Close())
-	code, body := request(t, http.MethodGet, "http://"+l.Addr().String()+"/metrics")
-	assert.Equal(t, http.StatusBadRequest, code)
-	assert.NotContains(t, body, "a_thing")
-	cancel()
-	require.NoError(t, <-served)
 }
 
 // A scrape that is running when ctx ends is answered before Serve returns.
