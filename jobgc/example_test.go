@@ -147,7 +147,7 @@ func ExampleCachedBy() {
 	// jobs.batch "other" not found
 }
 
-// lister is that of an informer factory of client-go.
+// lister is the lister of an informer factory of client-go.
 type lister struct{ *fakeStore }
 
 func (l lister) Jobs(namespace string) namespaced { return namespaced{l.fakeStore, namespace} }

@@ -58,7 +58,7 @@ func TestReleaseOrphans(t *testing.T) {
 		"Deleting":  {"The cache of owners is late.", deleting, found(newAgentRun()), missing, true, ""},
 		"Waits":     {"Its owner records that it is lost.", deleting, found(newAgentRun()), found(newAgentRun()), false, ""},
 		"NoOwner":   {"It has none.", func(j *batchv1.Job) { j.OwnerReferences = nil }, fails, fails, true, ""},
-		"NotHeld":   {"It has no finalizer of ours.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a"} }, fails, fails, false, ""},
+		"NotHeld":   {"It has not the finalizer of the Guard.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a"} }, fails, fails, false, ""},
 		"Away":      {"Nothing is known.", deleting, fails, fails, false, "ns/job: no route to host"},
 		"Proxy":     {"A 404 about something else.", func(*batchv1.Job) {}, missing, proxy, false, "ns/job: a 404 about"},
 		"Nothing":   {"Neither an owner nor an error.", func(*batchv1.Job) {}, missing, found(nil), false, "stored returned neither an owner with a uid nor an error"},

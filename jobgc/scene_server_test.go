@@ -115,7 +115,7 @@ func (s *sceneServer) runs(job *batchv1.Job) {
 }
 
 // twice returns the owners whose work ran twice, and the Jobs whose owner was
-// gone: it may be there again, with a Job of its own.
+// gone: it may be there again, with another Job.
 func (s *sceneServer) twice() []types.UID {
 	out := s.orphans
 	for owner, jobs := range s.ran {

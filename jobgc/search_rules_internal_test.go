@@ -73,7 +73,7 @@ func (m runModel) checkCreation(f runFacts) string {
 		return "a Job was created for a run that has its Ref"
 	}
 	if f.earlier || f.job == "" && m.jobName != "" {
-		return "a Job was created in addition to that of the earlier version"
+		return "a Job was created in addition to the Job of the earlier version"
 	}
 	return ""
 }
@@ -106,7 +106,7 @@ func (m runModel) checkRun(f runFacts, w world.Write) string {
 	is := ptr.Deref(after.Status.Job, Ref{})
 	switch {
 	case was.UID != "" && was.UID != is.UID:
-		return "the recorded Job became another one"
+		return "the recorded Job changed"
 	case before.Status.End != "" && before.Status.End != after.Status.End:
 		return "the end " + before.Status.End + " became " + after.Status.End
 	case before.Status.End == after.Status.End || after.Status.End == string(Cancelled):
@@ -114,7 +114,7 @@ func (m runModel) checkRun(f runFacts, w world.Write) string {
 	case after.Status.End == lostEnd && is.UID == f.job && f.outcome != "" && !m.mayLose():
 		return "a Job was lost, although it had finished"
 	case after.Status.End != lostEnd && (is.UID != f.job || Outcome(after.Status.End) != f.outcome):
-		return "the end " + after.Status.End + " is not that of the Job"
+		return "the end " + after.Status.End + " is not the end of the Job"
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (m runModel) mayLose() bool {
 	return len(m.acts) > 0
 }
 
-// right is what is missing at the end of a world without faults.
+// right returns what is missing at the end of a world without faults.
 func (m runModel) right(s *world.Store, _ runFacts) string {
 	job := m.decode(s.Object(m.job()))
 	owner := s.Object(theRun)

@@ -32,7 +32,7 @@ func TestStep_LooksForTheJobOfAnEarlierVersion(t *testing.T) {
 		"Older":      {"An earlier version may have created its Job.", -time.Hour, true},
 		"Standby":    {"New was called an hour before.", -time.Minute, true},
 		"ClockAhead": {"The API server's clock may be a minute ahead.", 59 * time.Second, true},
-		"New":        {"No other version runs any more.", 61 * time.Second, false},
+		"New":        {"The other version has stopped.", 61 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestStep_ReadsAnOwnerWithoutAGeneration(t *testing.T) {
 	assert.Equal(t, jobgc.Active, found.State, "its spec is the same")
 }
 
-// TestStep_KeepsTheNamespaceOfARef when the owner asks for another one.
+// TestStep_KeepsTheNamespaceOfARef when the owner asks for another namespace.
 func TestStep_KeepsTheNamespaceOfARef(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
 	s.stored.Namespace = ""

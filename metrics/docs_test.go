@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the tables of instruments into th
 // instrument is a row of the tables.
 type instrument struct{ name, kind, unit, labels, meaning string }
 
-// instruments are those that a set exports, in the order of their names.
+// instruments returns the instruments of a set, in the order of their names.
 func instruments(t *testing.T) (all []instrument) {
 	t.Helper()
 	m, reader := newSet(t, metrics.Options{})

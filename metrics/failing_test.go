@@ -37,9 +37,9 @@ func TestFailing_IsAFactOfTheResults(t *testing.T) {
 		"Fails":    {"The age counts from the first failure.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, errRefused}}, time.Minute, failing{1, 0, 120, 0}},
 		"Succeeds": {"A success ends it.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, nil}}, 0, failing{}},
 		"Again":    {"A failure after a success is a new one.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, nil}, {time.Minute, "a", 0, errRefused}}, time.Second, failing{1, 0, 1, 0}},
-		"Polls":    {"A poll is not a failure, however often it comes.", []step{{0, "a", time.Second, nil}, {time.Hour, "a", time.Second, nil}}, time.Hour, failing{}},
+		"Polls":    {"Many polls are not a failure.", []step{{0, "a", time.Second, nil}, {time.Hour, "a", time.Second, nil}}, time.Hour, failing{}},
 		"Requeues": {"A poll ends a failure.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", time.Second, nil}}, 0, failing{}},
-		"Terminal": {"A terminal error counts at once.", []step{{0, "a", 0, errInvalid}}, time.Minute, failing{0, 1, 0, 60}},
+		"Terminal": {"A terminal error counts immediately.", []step{{0, "a", 0, errInvalid}}, time.Minute, failing{0, 1, 0, 60}},
 		"TerminalAfterError": {
 			"It counts the same after an error.",
 			[]step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, errInvalid}},
@@ -47,7 +47,7 @@ func TestFailing_IsAFactOfTheResults(t *testing.T) {
 			failing{0, 1, 0, 120},
 		},
 		"ErrorAfterTerminal": {"The last failure decides.", []step{{0, "a", 0, errInvalid}, {time.Minute, "a", 0, errRefused}}, 0, failing{1, 0, 60, 0}},
-		"Canceled":           {"A stop says nothing about the object.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, context.Canceled}}, 0, failing{1, 0, 60, 0}},
+		"Canceled":           {"A stop is not about the object.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, context.Canceled}}, 0, failing{1, 0, 60, 0}},
 		"CanceledAlone":      {"It is not a failure either.", []step{{0, "a", 0, context.Canceled}}, 0, failing{}},
 		"Timeout":            {"A deadline that passed is.", []step{{0, "a", 0, context.DeadlineExceeded}}, 0, failing{1, 0, 0, 0}},
 		"Keys":               {"Each key counts, and the longest shows.", []step{{0, "a", 0, errRefused}, {time.Minute, 7, 0, errRefused}, {time.Minute, "c", 0, errInvalid}}, 0, failing{2, 1, 120, 0}},
@@ -92,8 +92,8 @@ func TestFailing_CountsAPanic(t *testing.T) {
 	assert.InDelta(t, 1, collect(t, reader)[`controller.failing{controller="c",result="error"}`], 0)
 }
 
-// TestFailing_RemembersABoundedNumberOfKeys: those that failed first, and the
-// others when one of them succeeds. Terminal failures do not hide the others.
+// TestFailing_RemembersABoundedNumberOfKeys: the first that failed, and
+// another when one of them succeeds. Terminal failures do not hide the others.
 func TestFailing_RemembersABoundedNumberOfKeys(t *testing.T) {
 	m, reader := newSet(t, metrics.Options{IsTerminal: isInvalid})
 	c := m.Controller("c")

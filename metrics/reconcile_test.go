@@ -60,7 +60,7 @@ func TestBegin_CountsByResult(t *testing.T) {
 		"ErrorAfter":  {"An error counts, also if the reconcile chose the time of the retry.", errors.New("refused"), time.Minute, "error"},
 		"NilPointer":  {"A nil pointer in an error is an error.", (*ruling)(nil), 0, "error"},
 		"Terminal":    {"The option decides.", fmt.Errorf("create: %w", errInvalid), 0, "terminal_error"},
-		"Own":         {"An error that says so decides.", fmt.Errorf("create: %w", ruling{true}), 0, "terminal_error"},
+		"Own":         {"The error's method decides.", fmt.Errorf("create: %w", ruling{true}), 0, "terminal_error"},
 		"OwnFirst":    {"It decides before the option.", errors.Join(ruling{false}, errInvalid), 0, "error"},
 		"Timeout":     {"A deadline that passed.", fmt.Errorf("get: %w", context.DeadlineExceeded), 0, "timeout"},
 		"Canceled":    {"A context that was canceled.", fmt.Errorf("get: %w", context.Canceled), 0, "canceled"},
@@ -155,7 +155,7 @@ func TestBegin_NamesAForgottenDone(t *testing.T) {
 	assert.Equal(t, map[string]float64{
 		`controller.reconciles{controller="c",result="forgotten"}`: 1,
 		`controller.reconciles{controller="c",result="success"}`:   1,
-	}, notZero(with(got, "controller.reconciles")), "what is forgotten counts once")
+	}, notZero(with(got, "controller.reconciles")), "a forgotten reconcile counts once")
 	assert.Zero(t, got[`controller.reconcile.active{controller="c"}`])
 }
 

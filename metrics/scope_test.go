@@ -83,7 +83,7 @@ func TestLease_IsFreeAfterClose(t *testing.T) {
 	second, err := m.Lease("agents")
 	require.NoError(t, err)
 	first.Set(true)
-	assert.Zero(t, leading(), "the first has no effect any more")
+	assert.Zero(t, leading(), "the first has lost its effect")
 	second.Set(true)
 	assert.InDelta(t, 1, leading(), 0)
 }

@@ -55,10 +55,10 @@ func TestAvailable(t *testing.T) {
 		"OnlyASubresource":   {"A subresource is not the kind.", serving(status), false, true},
 		"NothingServed":      {"An empty list is an answer too.", serving(), false, true},
 		"GroupNotFound":      {"The cluster answered: no.", failing(apierrors.NewNotFound(schema.GroupResource{}, "")), false, true},
-		"Forbidden":          {"A refusal says nothing of the CRD.", failing(apierrors.NewForbidden(schema.GroupResource{}, "", nil)), false, false},
-		"Unavailable":        {"An overloaded server says nothing of the CRD.", failing(apierrors.NewServiceUnavailable("starting")), false, false},
+		"Forbidden":          {"A refusal is not about the CRD.", failing(apierrors.NewForbidden(schema.GroupResource{}, "", nil)), false, false},
+		"Unavailable":        {"An overloaded server does not know.", failing(apierrors.NewServiceUnavailable("starting")), false, false},
 		"NoConnection":       {"Without an answer nothing is known.", failing(errWire), false, false},
-		"NilWithoutAnError":  {"No list without an error says nothing.", failing(nil), false, false},
+		"NilWithoutAnError":  {"No list and no error is no answer.", failing(nil), false, false},
 		"AggregatedNotFound": {"A miss of a cache does not come from the cluster.", failing(errors.New("not found")), false, false},
 	}
 	for name, tc := range cases {

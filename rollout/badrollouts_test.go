@@ -102,7 +102,7 @@ func badRollouts() map[string]bad {
 		"TemplateHasHashLabel":     {"The hash label is a ReplicaSet's own.", `{"spec":{"template":{"metadata":{"labels":{"pod-template-hash":"x"}}}}}`, "spec.template.metadata.labels[pod-template-hash]"},
 		"TemplateHasName":          {"The CRD drops it.", `{"spec":{"template":{"metadata":{"name":"x","finalizers":["a/b"]}}}}`, "spec.template.metadata"},
 
-		"TwoNamesForOnePort":   {"The CRD reads ports as a map. So a Deployment has it, and no Rollout.", containerOf(`"ports":[{"name":"http","containerPort":80},{"name":"web","containerPort":80,"protocol":"TCP"}]`), containerPath + "ports[1]"},
+		"TwoNamesForOnePort":   {"The CRD reads ports as a map. So a Deployment may have this, and a Rollout may not.", containerOf(`"ports":[{"name":"http","containerPort":80},{"name":"web","containerPort":80,"protocol":"TCP"}]`), containerPath + "ports[1]"},
 		"PortOfTwoProtocols":   {"Two protocols make two ports of one number.", containerOf(`"ports":[{"name":"dns","containerPort":53},{"name":"dns-udp","containerPort":53,"protocol":"UDP"}]`), ""},
 		"VariableTwice":        {"The CRD reads variables as a map.", containerOf(`"env":[{"name":"A","value":"1"},{"name":"B","value":"1"},{"name":"A","value":"2"}]`), containerPath + "env[2]"},
 		"VariableTwiceInInit":  {"Each container has its own.", podOf(`{"initContainers":[{"name":"init","image":"init:1","env":[{"name":"A"},{"name":"A"}]}]}`), "spec.template.spec.initContainers[0].env[1]"},
@@ -115,7 +115,7 @@ func badRollouts() map[string]bad {
 		"CanaryLabelOfTheSelector": {"Its ReplicaSet would not select the pods.", canaryOf(`{"canaryMetadata":{"labels":{"app":"canary"}}}`), "spec.strategy.canary.canaryMetadata.labels"},
 		"StableLabelOfTheSelector": {"stableMetadata may not change a label that the selector needs.", canaryOf(`{"stableMetadata":{"labels":{"app":"stable"}}}`), "spec.strategy.canary.stableMetadata.labels"},
 		"CanaryLabelExcluded":      {"An expression of the selector excludes the label.", `{"spec":{"selector":{"matchExpressions":[{"key":"track","operator":"DoesNotExist"}]},"strategy":{"canary":{"canaryMetadata":{"labels":{"track":"canary"}}}}}}`, "spec.strategy.canary.canaryMetadata.labels"},
-		"CanaryLabelAsSelected":    {"The same value is no change.", canaryOf(`{"canaryMetadata":{"labels":{"app":"web","track":"canary"}},"stableMetadata":{"labels":{"track":"stable"},"annotations":{"a":"b"}}}`), ""},
+		"CanaryLabelAsSelected":    {"The same value changes nothing.", canaryOf(`{"canaryMetadata":{"labels":{"app":"web","track":"canary"}},"stableMetadata":{"labels":{"track":"stable"},"annotations":{"a":"b"}}}`), ""},
 		"CanaryLabelIllegal":       {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"labels":{"track":"not legal","a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[a/b/c] spec.strategy.canary.canaryMetadata.labels[track]"},
 		"CanaryAnnotationIllegal":  {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"annotations":{"a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.annotations"},
 		"CanaryLabelIsTheHash":     {"The hash label is the controller's own.", canaryOf(`{"canaryMetadata":{"labels":{"rollouts-pod-template-hash":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[rollouts-pod-template-hash]"},
@@ -123,12 +123,12 @@ func badRollouts() map[string]bad {
 		"TwoDryRunsOfOneMetric":    {"The controller refuses the spec.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}],"dryRun":[{"metricName":"x"},{"metricName":"x"}]}}`), "spec.strategy.canary.steps[1].analysis.dryRun[1]"},
 		"TwoRetentionsOfOneMetric": {"The controller refuses the spec.", canaryOf(`{"analysis":{"templates":[{"templateName":"errors"}],"measurementRetention":[{"metricName":"x","limit":1},{"metricName":"x","limit":2}]}}`), "spec.strategy.canary.analysis.measurementRetention[1]"},
 
-		"ReplicasNegative":      {"There are no negative replicas.", `{"spec":{"replicas":-1}}`, "spec.replicas"},
+		"ReplicasNegative":      {"Replicas are zero or more.", `{"spec":{"replicas":-1}}`, "spec.replicas"},
 		"ReadyAfterTheDeadline": {"The default deadline is 600.", `{"spec":{"minReadySeconds":700}}`, "spec.progressDeadlineSeconds"},
 		"ReadyAtTheDeadline":    {"A pod must be ready before the deadline.", `{"spec":{"minReadySeconds":600}}`, "spec.progressDeadlineSeconds"},
-		"MinReadyNegative":      {"There are no negative seconds.", `{"spec":{"minReadySeconds":-1}}`, "spec.minReadySeconds"},
+		"MinReadyNegative":      {"Seconds are zero or more.", `{"spec":{"minReadySeconds":-1}}`, "spec.minReadySeconds"},
 		"DeadlineZero":          {"Not more than minReadySeconds.", `{"spec":{"progressDeadlineSeconds":0}}`, "spec.progressDeadlineSeconds"},
-		"HistoryNegative":       {"There is no negative history.", `{"spec":{"revisionHistoryLimit":-1}}`, "spec.revisionHistoryLimit"},
+		"HistoryNegative":       {"A limit is zero or more.", `{"spec":{"revisionHistoryLimit":-1}}`, "spec.revisionHistoryLimit"},
 
 		"CanaryServiceIsStable":     {"Canary and stable are two Services.", canaryOf(`{"canaryService":"a","stableService":"a"}`), "spec.strategy.canary.stableService"},
 		"ScaleDownDelayNoRouting":   {"The delay has an effect with trafficRouting only.", canaryOf(`{"scaleDownDelaySeconds":5}`), "spec.strategy.canary.scaleDownDelaySeconds"},

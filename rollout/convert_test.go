@@ -274,7 +274,7 @@ func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 		"EmptyRoutingScales":    {"Without it this is refused.", canaryOf(`{"trafficRouting":{},"canaryService":"c","stableService":"s","dynamicStableScale":true}`), nil},
 		"Reference":             {"The template is the Deployment's.", `{"spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`, []string{"spec.workloadRef"}},
 		"NoTemplate":            {"Mutate may not remove the template.", `{"spec":{"template":null}}`, []string{"spec.template"}},
-		"BlueGreen":             {"It is no canary.", `{"spec":{"strategy":{"canary":null,"blueGreen":{"activeService":"a"}}}}`, []string{"spec.strategy.blueGreen", "spec.strategy.canary"}},
+		"BlueGreen":             {"Convert makes canaries.", `{"spec":{"strategy":{"canary":null,"blueGreen":{"activeService":"a"}}}}`, []string{"spec.strategy.blueGreen", "spec.strategy.canary"}},
 		"Status":                {"The status is the controller's.", `{"status":{"phase":"Healthy"}}`, []string{"status"}},
 		"BadStep":               {"It must be possible.", stepsOf(`{"setWeight":0}`, manual), []string{"spec.strategy.canary.steps[0].setWeight"}},
 		"NoMetadata":            {"Mutate may not remove the metadata.", `{"metadata":null}`, []string{"metadata.name"}},

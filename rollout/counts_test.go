@@ -57,7 +57,7 @@ func TestCounts(t *testing.T) {
 		"SurgeThatCannotBeRead":  {"Upstream counts it as 0.", sized(3, "abc", "1"), 25, 1, 2},
 		"OneFenceSpoilsBoth":     {"Upstream then counts both as 0.", sized(3, "1", "abc"), 25, 1, 2},
 		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},
-		"NoCanary":               {"Without a canary there are no counts.", new(rollout.Rollout), 20, 0, 0},
+		"NoCanary":               {"Without a canary both counts are 0.", new(rollout.Rollout), 20, 0, 0},
 		"Nil":                    {"A nil Rollout has no pods.", nil, 20, 0, 0},
 	}
 	for name, tc := range cases {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The server checks the pod of a Deployment; that of a Rollout nobody checks
+// The server checks the pod of a Deployment, and not the pod of a Rollout
 // until it runs.
 func TestPods(t *testing.T) {
 	cases := map[string]bad{

@@ -16,7 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// upstreams stands for the types of the argo-rollouts module.
+// upstreams represents the types of the argo-rollouts module.
 type upstreams struct{ rollout.Rollout }
 
 // TestAddToScheme: a typed client decodes Rollouts and lists of them.

@@ -7,7 +7,7 @@
 //
 // Only this suite proves the demo, the commands of the runbooks, the manifests
 // for Prometheus Operator, what the schema of the example refuses, and the role
-// of somebody else's CRD and of the service.
+// of another project's CRD and of the service.
 //
 // The suite needs Linux.
 package e2e_test

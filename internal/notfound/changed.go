@@ -12,7 +12,7 @@ import (
 
 // Changed reports whether an API server refused a deletion because the object
 // of that name does not meet its preconditions. The conflict of a proxy has a
-// cause, that of a webhook has no name, and both must be reported.
+// cause, the 404 of a webhook has no name, and both must be reported.
 func Changed(err error, name string) bool {
 	if !apierrors.IsConflict(err) {
 		return false

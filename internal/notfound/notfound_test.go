@@ -57,7 +57,7 @@ func TestIs(t *testing.T) {
 			false, `a 404 about jobs.batch.volcano.sh "a"`,
 		},
 		"Lister": {
-			"A cache has a kind there, and is no proof.", jobs,
+			"A cache has a kind there, and proves nothing.", jobs,
 			apierrors.NewNotFound(resource("batch", "job"), "a"), false, `a 404 about job.batch "a"`,
 		},
 		"NoDetails": {

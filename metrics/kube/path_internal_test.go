@@ -24,7 +24,7 @@ func TestClassify(t *testing.T) {
 		want                metrics.Request
 	}{
 		"List":              {"GET of a collection is list.", "GET", "/api/v1/namespaces/ci/pods?limit=500", req("list", "", "pods")},
-		"ListAll":           {"So is GET of a collection in all namespaces.", "GET", "/apis/batch/v1/jobs", req("list", "batch", "jobs")},
+		"ListAll":           {"GET of a collection in all namespaces is a list.", "GET", "/apis/batch/v1/jobs", req("list", "batch", "jobs")},
 		"Get":               {"GET by name is get.", "GET", "/apis/batch/v1/namespaces/ci/jobs/run-1", req("get", "batch", "jobs")},
 		"Watch":             {"The query makes it a watch.", "GET", "/api/v1/pods?allowWatchBookmarks=true&watch=true&timeout=7m3s", req("watch", "", "pods")},
 		"Watch1":            {"The short form of the query is accepted.", "GET", "/api/v1/pods?watch=1", req("watch", "", "pods")},

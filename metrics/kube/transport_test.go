@@ -37,7 +37,7 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 		"Continue":    {"Switching protocols is 1xx.", 101, nil, "1xx"},
 		"NotModified": {"A redirect or an unchanged answer is 3xx.", 304, nil, "3xx"},
 		"Token":       {"A token that has expired has its own class.", 401, nil, "401"},
-		"Forbidden":   {"So have rights that are missing.", 403, nil, "403"},
+		"Forbidden":   {"Missing rights have a separate class.", 403, nil, "403"},
 		"Conflict":    {"An error of the client is 4xx.", 409, nil, "4xx"},
 		"Throttled":   {"The API server's throttling has its own class; 4.. matches both.", 429, nil, "429"},
 		"Broken":      {"An error of the server is 5xx.", 503, nil, "5xx"},

@@ -78,7 +78,7 @@ func TestNewRefuses(t *testing.T) {
 		options prom.Options
 		field   string
 	}{
-		"Timeout":    {"There is no unlimited setting.", prom.Options{Timeout: -1}, "Timeout"},
+		"Timeout":    {"A scrape always has a limit.", prom.Options{Timeout: -1}, "Timeout"},
 		"Nil":        {"A nil gatherer is an error.", prom.Options{Gatherers: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Gatherers[1]"},
 		"NilPointer": {"A nil pointer in the interface is an error too.", prom.Options{Gatherers: []prometheus.Gatherer{none}}, "Gatherers[0]"},
 		"NoName":     {"An attribute must have a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},

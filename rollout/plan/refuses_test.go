@@ -116,7 +116,7 @@ func TestMigration_Refuses(t *testing.T) {
 		}, []string{"others"}},
 		"NotSettled":   {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
 		"NotAvailable": {"The new pods count, not the old ones.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{}},
-		"NotObserved":  {"An old status says nothing of the pods.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"NotObserved":  {"An old status is not about these pods.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
 		"NoStatus":     {"No controller has seen it.", func(a *args) { a.live.Status = appsv1.DeploymentStatus{} }, []string{"live.status"}},
 		"ThreeAtOnce": {"One call reports all.", func(a *args) {
 			a.live.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
@@ -180,7 +180,7 @@ func TestRollback_Refuses(t *testing.T) {
 			status(a, "phase", "Degraded")
 		}, []string{"live.status"}},
 		"NotSeen":  {"The controller is slow or down, and the pods run web:1.", func(a *args) { release(a); status(a, "observedGeneration", "1") }, []string{"live.status"}},
-		"NoStatus": {"No controller has it.", func(a *args) { delete(a.live.Object, "status") }, []string{"live.status"}},
+		"NoStatus": {"No controller has seen it.", func(a *args) { delete(a.live.Object, "status") }, []string{"live.status"}},
 		"Degraded": {"All pods run the version of the template, and some are not available: no phase keeps anybody there.", func(a *args) {
 			status(a, "phase", "Degraded")
 			status(a, "availableReplicas", int64(3))

@@ -23,14 +23,14 @@ import (
 // lines, and client-go's clientset 40 and 156.
 type budget struct{ requires, sums, compiles int }
 
-// Before go mod tidy it builds: README's first command gets all that the
+// Before go mod tidy it builds: README's first command gets everything that the
 // package needs.
 func TestAFreshModuleTakesOnePackage(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
 	for name, want := range map[string]budget{
 		"status":        {17, 95, 17},  // its tests take k8s.io/api
-		"events":        {21, 137, 20}, // client-go, for its queue
+		"events":        {21, 137, 20}, // client-go with its queue
 		"events/redact": {0, 10, 0},
 		"jobgc":         {19, 137, 18},
 		"metrics":       {5, 54, 5},
@@ -68,7 +68,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 }
 
 // TestGet_MetricsBuildInAProjectOnClientGo: such a project has the modules of
-// metrics/kube already, but not those of metrics.
+// metrics/kube already, but not the modules of metrics.
 func TestGet_MetricsBuildInAProjectOnClientGo(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)

@@ -34,7 +34,7 @@ func everyPackage() (paths []string) {
 }
 
 // TestGet_KeepsTheKubernetesVersionsOfAProject takes all packages together:
-// they raise whatever one of them raises. One project is on the lowest
+// they raise everything that one of them raises. One project is on the lowest
 // client-go, with the OpenTelemetry of its time, and one has raised client-go
 // without controller-runtime. TestScaffold has one on each minor.
 func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {

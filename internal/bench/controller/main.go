@@ -29,7 +29,7 @@
 // refused informer of client-go tries again up to a minute later. The time of a
 // load with a killed API server therefore varies for all.
 //
-// BENCH_RUNS has the number of runs, 500 by default, and BENCH_ENDED that of
+// BENCH_RUNS has the number of runs, 500 by default, and BENCH_ENDED the number of
 // ended runs, 1000 by default. BENCH_ROUNDS is how often each load runs, once
 // by default. The numbers are then medians.
 package main

@@ -5,7 +5,7 @@ package rig
 
 import "syscall"
 
-// dependent is for a process in a group of its own that dies with its parent.
+// dependent is for a process in a separate group that dies with its parent.
 func dependent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -7,6 +7,6 @@ package rig
 
 import "syscall"
 
-// dependent is for a process in a group of its own. Here it outlives a parent
+// dependent is for a process in a separate group. Here it outlives a parent
 // that is killed.
 func dependent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -68,7 +68,7 @@ func (s *server) read(t *testing.T, page *httptest.ResponseRecorder, at time.Tim
 	up.Floats = append(up.Floats, promql.FPoint{T: at.UnixMilli(), F: 1})
 }
 
-// of returns the series with these labels and those of the target.
+// of returns the series with these labels and the labels of the target.
 func (s *server) of(of labels.Labels) *promql.Series {
 	all := labels.NewBuilder(of).Set("cluster", "east").Set("namespace", "agents").Set("job", "agentrun").Set("instance", "10.0.0.1:8080")
 	id := all.Labels().String()

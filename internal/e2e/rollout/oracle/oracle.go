@@ -57,7 +57,7 @@ func Ask(t *testing.T, questions []Question) []Verdict {
 	return verdicts
 }
 
-// Table is that of package rollout's own test of bad Rollouts.
+// Table is the table of bad Rollouts in a test of package rollout.
 type Table struct {
 	Base json.RawMessage
 	Rows map[string]struct {
