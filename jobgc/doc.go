@@ -15,7 +15,7 @@
 // A [Guard] does the whole life of a Job. One call in each reconcile creates
 // it, observes it, suspends it, and releases it after its result is recorded:
 //
-//	cached := jobgc.CachedBy(mgr.GetCache())
+//	cached := jobgc.FromCache(mgr.GetCache())
 //	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

@@ -134,10 +134,10 @@ func (m managerCache) List(_ context.Context, into metav1.ListInterface, _ ...me
 	return nil
 }
 
-func ExampleCachedBy() {
+func ExampleFromCache() {
 	cluster := newServer()
 	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
-	cached := jobgc.CachedBy(managerCache{cluster}) // mgr.GetCache()
+	cached := jobgc.FromCache(managerCache{cluster}) // mgr.GetCache()
 	job, err := cached.Get(context.Background(), "ns", "job")
 	fmt.Println(job.UID, err)
 	_, err = cached.Get(context.Background(), "ns", "other")
@@ -166,12 +166,12 @@ func (n namespaced) List(labels.Selector) ([]*batchv1.Job, error) {
 	return n.fakeStore.List(context.Background())
 }
 
-func ExampleCachedIn() {
+func ExampleFromLister() {
 	cluster := newServer()
 	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
 	store := &fakeStore{}
 	store.sync(cluster)
-	cached := jobgc.CachedIn(lister{store}) // factory.Batch().V1().Jobs().Lister()
+	cached := jobgc.FromLister(lister{store}) // factory.Batch().V1().Jobs().Lister()
 	job, err := cached.Get(context.Background(), "ns", "job")
 	fmt.Println(job.UID, err)
 	jobs, err := cached.List(context.Background())

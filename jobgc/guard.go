@@ -35,8 +35,8 @@ type jobClient interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-// Cached reads Jobs from the cache of an informer, without a request. CachedBy
-// and CachedIn make one.
+// Cached reads Jobs from the cache of an informer, without a request. FromCache
+// and FromLister make one.
 type Cached interface {
 	// Get returns a NotFound error if the cache has no such Job.
 	Get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
@@ -45,56 +45,56 @@ type Cached interface {
 	List(ctx context.Context) ([]*batchv1.Job, error)
 }
 
-// CachedIn returns a Cached that reads from a lister of client-go, such as
+// FromLister returns a Cached that reads from a lister of client-go, such as
 // factory.Batch().V1().Jobs().Lister(). The type argument is inferred.
 //
 //nolint:ireturn // the caller's type decides
-func CachedIn[L interface {
+func FromLister[L interface {
 	Get(name string) (*batchv1.Job, error)
 	List(selector labels.Selector) ([]*batchv1.Job, error)
 }](lister interface{ Jobs(namespace string) L },
 ) Cached {
 	if isnil.Is(lister) {
-		return (*cachedIn[L])(nil) // which New refuses
+		return (*fromLister[L])(nil) // which New refuses
 	}
-	return &cachedIn[L]{lister}
+	return &fromLister[L]{lister}
 }
 
-type cachedIn[L interface {
+type fromLister[L interface {
 	Get(name string) (*batchv1.Job, error)
 	List(selector labels.Selector) ([]*batchv1.Job, error)
 }] struct {
 	lister interface{ Jobs(namespace string) L }
 }
 
-func (c *cachedIn[L]) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+func (c *fromLister[L]) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 	return c.lister.Jobs(namespace).Get(name)
 }
 
-func (c *cachedIn[L]) List(context.Context) ([]*batchv1.Job, error) {
+func (c *fromLister[L]) List(context.Context) ([]*batchv1.Job, error) {
 	return c.lister.Jobs(metav1.NamespaceAll).List(labels.Everything())
 }
 
-// cacheOf is what CachedBy needs of controller-runtime's cache.
+// cacheOf is what FromCache needs of controller-runtime's cache.
 type cacheOf[O, G, L, S any] interface {
 	Get(ctx context.Context, key types.NamespacedName, into O, opts ...G) error
 	List(ctx context.Context, into L, opts ...S) error
 }
 
-// CachedBy returns a Cached that reads from controller-runtime's cache, such as
+// FromCache returns a Cached that reads from controller-runtime's cache, such as
 // mgr.GetCache(). The type arguments are inferred.
 //
 //nolint:ireturn // the caller's type decides
-func CachedBy[O, G, L, S any](reader cacheOf[O, G, L, S]) Cached {
+func FromCache[O, G, L, S any](reader cacheOf[O, G, L, S]) Cached {
 	if isnil.Is(reader) {
-		return (*cachedBy[O, G, L, S])(nil) // which New refuses
+		return (*fromCache[O, G, L, S])(nil) // which New refuses
 	}
-	return &cachedBy[O, G, L, S]{reader}
+	return &fromCache[O, G, L, S]{reader}
 }
 
-type cachedBy[O, G, L, S any] struct{ reader cacheOf[O, G, L, S] }
+type fromCache[O, G, L, S any] struct{ reader cacheOf[O, G, L, S] }
 
-func (c *cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+func (c *fromCache[O, G, L, S]) Get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	job := new(batchv1.Job)
 	into, ok := any(job).(O)
 	if !ok {
@@ -104,7 +104,7 @@ func (c *cachedBy[O, G, L, S]) Get(ctx context.Context, namespace, name string) 
 	return job, err
 }
 
-func (c *cachedBy[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) {
+func (c *fromCache[O, G, L, S]) List(ctx context.Context) ([]*batchv1.Job, error) {
 	list := new(batchv1.JobList)
 	into, ok := any(list).(L)
 	if !ok {
@@ -161,8 +161,8 @@ type Guard struct {
 // namespace. The method value clientset.BatchV1().Jobs is one. Its reads must
 // be live. Cached reads from an informer of Jobs:
 //
-//	cached := jobgc.CachedIn(factory.Batch().V1().Jobs().Lister()) // client-go
-//	cached := jobgc.CachedBy(mgr.GetCache())                       // controller-runtime
+//	cached := jobgc.FromLister(factory.Batch().V1().Jobs().Lister()) // client-go
+//	cached := jobgc.FromCache(mgr.GetCache())                        // controller-runtime
 //	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
 //
 // The cache must hold each Job that Step creates, with its metadata. Start the
@@ -189,7 +189,7 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 			"client of a namespace"))
 	}
 	if cached != nil && isnil.Is(cached) {
-		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn "+
+		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want FromCache or FromLister "+
 			"of an informer, or nil to read live"))
 	}
 	if cached == nil && opts.Finalizer != "" {

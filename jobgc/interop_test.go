@@ -12,5 +12,5 @@ import (
 
 // The types of client-go fit, as in the documentation of New.
 var _ = func(c batchv1client.BatchV1Interface, factory informers.SharedInformerFactory) (*jobgc.Guard, error) {
-	return jobgc.New(c.Jobs, jobgc.CachedIn(factory.Batch().V1().Jobs().Lister()), jobgc.Options{})
+	return jobgc.New(c.Jobs, jobgc.FromLister(factory.Batch().V1().Jobs().Lister()), jobgc.Options{})
 }

@@ -25,19 +25,19 @@ func TestNew_ReportsAllBadInput(t *testing.T) {
 	require.EqualError(t, err, `jobgc: new: Options.Retention.SucceededTTL: -1s is not accepted; want 0 to keep, or a positive duration up to 68 years (596523h14m7s)
 jobgc: new: Options.Finalizer: "result" is not accepted; want a domain and a name, such as agents.example.com/result
 jobgc: new: client is nil; want a function that returns the Job client of a namespace
-jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn of an informer, or nil to read live`)
+jobgc: new: cached holds a nil pointer; want FromCache or FromLister of an informer, or nil to read live`)
 }
 
 func TestNew_RefusesACacheThatIsNil(t *testing.T) {
 	var lister batchv1listers.JobLister
 	var nilCache *fakeCache
 	for name, cached := range map[string]jobgc.Cached{
-		"Lister": jobgc.CachedIn(lister),
-		"Cache":  jobgc.CachedBy(nilCache),
+		"Lister": jobgc.FromLister(lister),
+		"Cache":  jobgc.FromCache(nilCache),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := jobgc.New(newServer().client, cached, jobgc.Options{})
-			require.EqualError(t, err, "jobgc: new: cached holds a nil pointer; want CachedBy or CachedIn of an informer, or nil to read live")
+			require.EqualError(t, err, "jobgc: new: cached holds a nil pointer; want FromCache or FromLister of an informer, or nil to read live")
 		})
 	}
 }

@@ -51,7 +51,7 @@ func jobsBefore(ctx context.Context, clients kubernetes.Interface, run *Run) (ph
 // the factory.
 func newGuard(clients kubernetes.Interface, factory informers.SharedInformerFactory) (*jobgc.Guard, error) {
 	jobs := factory.Batch().V1().Jobs()
-	return jobgc.New(clients.BatchV1().Jobs, jobgc.CachedIn(jobs.Lister()), jobgc.Options{})
+	return jobgc.New(clients.BatchV1().Jobs, jobgc.FromLister(jobs.Lister()), jobgc.Options{})
 }
 
 // newGuardOf is newGuard for a program on controller-runtime.
@@ -60,7 +60,7 @@ func newGuardOf(mgr ctrl.Manager) (*jobgc.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobgc.Options{})
+	return jobgc.New(clients.BatchV1().Jobs, jobgc.FromCache(mgr.GetCache()), jobgc.Options{})
 }
 
 func jobsAfter(

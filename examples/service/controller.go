@@ -83,7 +83,7 @@ func newController(config *rest.Config, m *metrics.Metrics) (*controller, error)
 	all := cache.NewListWatchFromClient(client, "reports", metav1.NamespaceAll, fields.Everything())
 	c.cached = cache.NewSharedIndexInformer(all, &Report{}, resync, nil)
 	c.ofJobs = batchinformers.NewJobInformer(cluster, metav1.NamespaceAll, resync, nil)
-	cached := jobgc.CachedIn(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
+	cached := jobgc.FromLister(batchlisters.NewJobLister(c.ofJobs.GetIndexer()))
 	keep := jobgc.Options{
 		Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 24 * time.Hour},
 		Finalizer: finalizer,

@@ -153,7 +153,7 @@ func newReconciler(
 		return nil, err
 	}
 	keep := jobgc.Options{Retention: o.Retention.Jobs}
-	guard, err := jobgc.New(batch.Jobs, jobgc.CachedBy(mgr.GetCache()), keep)
+	guard, err := jobgc.New(batch.Jobs, jobgc.FromCache(mgr.GetCache()), keep)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func Setup(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), jobgc.Options{})
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.FromCache(mgr.GetCache()), jobgc.Options{})
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func New(
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.stored = ofBackups.GetStore()
 	c.informers = map[string]cache.SharedIndexInformer{"backups": ofBackups, "jobs": ofJobs}
-	cached := jobgc.CachedIn(batchlisters.NewJobLister(ofJobs.GetIndexer()))
+	cached := jobgc.FromLister(batchlisters.NewJobLister(ofJobs.GetIndexer()))
 	keep := jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}
 	var err error
 	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, keep)

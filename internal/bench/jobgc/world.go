@@ -65,7 +65,7 @@ func newWorld(ctx context.Context) (*world, error) {
 
 // cachedBy reads Jobs from a store.
 func cachedBy(store cache.Indexer) jobgc.Cached {
-	return jobgc.CachedIn(batchlisters.NewJobLister(store))
+	return jobgc.FromLister(batchlisters.NewJobLister(store))
 }
 
 // look is the call for a run that waits for its Job.

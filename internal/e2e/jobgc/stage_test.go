@@ -53,7 +53,7 @@ func newStage(t *testing.T) *stage {
 	kube, err := kubernetes.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	informer := batchinformers.NewJobInformer(kube, s.Namespace, 0, cache.Indexers{})
-	cached := jobgc.CachedIn(batchlisters.NewJobLister(informer.GetIndexer()))
+	cached := jobgc.FromLister(batchlisters.NewJobLister(informer.GetIndexer()))
 	s.guard, err = jobgc.New(kube.BatchV1().Jobs, cached, jobgc.Options{Finalizer: finalizer})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
