@@ -166,6 +166,14 @@ func (f *failure) Error() string  { return f.message }
 func (f *failure) Reason() string { return f.reason }
 func (f *failure) Terminal() bool { return true }
 
+// failureOf returns the failure that a status has recorded; nil if there is none.
+func failureOf(run *v1alpha1.AgentRun) error {
+	if run.Status.Phase != v1alpha1.Failed {
+		return nil
+	}
+	return &failure{run.Status.Reason, run.Status.Message}
+}
+
 // reasonOf returns the reason of an error, as package events records it.
 func reasonOf(err error) string {
 	reason, _ := events.Classify(err)

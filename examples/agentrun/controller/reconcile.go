@@ -89,6 +89,7 @@ type Reconciler struct {
 	first sync.Once
 	since time.Time    // the first attempt of this process
 	again sync.Map     // uids of runs that were reported again
+	sent  sync.Map     // uids of runs whose end was sent, and got no answer
 	away  atomic.Int64 // when the API server could last not be reached, in nanoseconds
 }
 
@@ -126,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 //     seconds (untilStart), so that one write says that the Job exists and runs.
 //   - Pending, Running: the status follows the Job (enter in phases.go).
 //   - Succeeded, Failed, Cancelled: the end is recorded, then reported
-//     (reportEnd). If the answer to that write is lost, its Event is missing.
+//     (reportEnd). If the answer to that write is lost, the next attempt does.
 //   - a second later Step gives the Job its final TTL. A process that was killed
 //     before may have lost the Event, so the next one reports that run again.
 //   - after its retention the Sweeper deletes the run (retention.go).
@@ -169,8 +170,12 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		return 0, ctx.Err() // the controller stops, and err may be of that
 	}
 	written, unwritten := r.record(ctx, before, run, found)
-	if written && run.Status.Phase.Terminal() && !before.Status.Phase.Terminal() {
+	hasEnded := run.Status.Phase.Terminal() && !before.Status.Phase.Terminal()
+	switch {
+	case hasEnded && written:
 		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
+	case hasEnded && isUnanswered(unwritten):
+		r.sent.Store(run.UID, nil)
 	}
 	outage = r.outage(ctx, unwritten, secret)
 	switch {
@@ -181,6 +186,10 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.events.Failure(before, unwritten)
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
+		_, isSent := r.sent.Load(run.UID)
+		if isSent {
+			r.reportEnd(ctx, run, failureOf(run))
+		}
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
@@ -231,6 +240,7 @@ func (r *Reconciler) record(
 // reportEnd reports the recorded end of a run, and why it failed. A count or an
 // Event of something that was not recorded would come again.
 func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, failed error) {
+	r.sent.Delete(run.UID)
 	r.events.Failure(run, failed)
 	st := run.Status
 	result := metrics.Success
@@ -289,7 +299,7 @@ func (r *Reconciler) reportAgain(ctx context.Context, run *v1alpha1.AgentRun) bo
 	if err == nil && (found.Job == nil || found.Job.Spec.TTLSecondsAfterFinished != nil) {
 		return false
 	}
-	r.events.Failure(run, &failure{st.Reason, st.Message})
+	r.events.Failure(run, failureOf(run))
 	return true
 }
 

@@ -267,6 +267,41 @@ func TestReconcile_ReportsAgain(t *testing.T) {
 	}
 }
 
+// TestReconcile_ReportsAnEndWithoutAnAnswer once, by the next attempt.
+func TestReconcile_ReportsAnEndWithoutAnAnswer(t *testing.T) {
+	lost := &url.Error{Op: "Patch", URL: "https://10.0.0.1", Err: syscall.ECONNRESET}
+	for name, tc := range map[string]struct {
+		kind     batchv1.JobConditionType
+		isStored bool
+		want     []string
+	}{
+		"Failed":            {batchv1.JobFailed, true, []string{reasonJobFailed}},
+		"Succeeded":         {batchv1.JobComplete, true, nil},
+		"FailedIsNotStored": {batchv1.JobFailed, false, []string{reasonJobFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := newRun("nightly")
+				g := begin(t, run)
+				g.change(t, run, ends(tc.kind, "exit 1"))
+				if tc.isStored {
+					g.lose = lost
+				} else {
+					g.refuse = lost
+				}
+				_, err := g.reconcile(t, run)
+				require.ErrorIs(t, err, syscall.ECONNRESET)
+				assert.Equal(t, tc.isStored, run.Status.Phase.Terminal())
+				for range 3 {
+					g.must(t, run)
+				}
+				assert.ElementsMatch(t, tc.want, g.recorder.Reasons())
+				assert.Regexp(t, `controller_runs_total{.*} 1\n`, g.metrics(t))
+			})
+		})
+	}
+}
+
 // TestReconcile_BelievesNoRefusedStatus: the user's spec is not at fault.
 func TestReconcile_BelievesNoRefusedStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -49,6 +49,7 @@ type rig struct {
 	mu       sync.Mutex // of what follows: several workers may send
 	writes   int        // of a status
 	refuse   error      // of the next write of a status
+	lose     error      // instead of the answer to the next write of a status
 	prunes   bool       // the API server does not keep status.message
 	reads    int        // of a Secret
 	unread   error      // of each read of a Secret
@@ -68,6 +69,10 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 					return err
 				}
 				err = c.SubResource(sub).Patch(ctx, o, p, opts...)
+				if g.lose != nil {
+					err = g.lose
+					g.lose = nil
+				}
 				if g.prunes {
 					run := new(v1alpha1.AgentRun)
 					err = errors.Join(err, c.Get(ctx, client.ObjectKeyFromObject(o), run))

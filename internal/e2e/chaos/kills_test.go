@@ -87,6 +87,7 @@ func (w *world) strike(ctx context.Context, t *testing.T, server bool) {
 		breakServer(ctx, t, plane.APIServer, 3*time.Second)
 		return
 	}
+	w.wasKilled = true
 	require.NoError(t, w.process.Kill())
 	suite.Wait(ctx, 3*time.Second)
 	w.start(t, w.config, w.args...)

@@ -51,6 +51,7 @@ func TestEtcdIsRestored(t *testing.T) {
 	require.NoError(t, plane.APIServer.Start(ctx))
 	require.NoError(t, plane.Ready(ctx))
 	w.recorder = suite.Record(t, w.Stage, firstSecret, secondSecret)
+	w.wasKilled = true
 	require.NoError(t, w.process.Kill())
 	w.start(t, w.config)
 	w.before = w.read(t)

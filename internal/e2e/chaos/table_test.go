@@ -4,6 +4,7 @@
 package chaos_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,10 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // reading is what the controller takes at a time.
@@ -59,24 +62,46 @@ func (w *world) busiest(t *testing.T) int {
 	return most
 }
 
+// unwarned is how many failed runs have no Warning.
+func (w *world) unwarned(runs []v1alpha1.AgentRun) (n int) {
+	for i := range runs {
+		if runs[i].Status.Phase == v1alpha1.Failed && !w.recorder.HasWarning(runs[i].UID) {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitWarnings waits until each failed run has a Warning, and not as long as
+// suite.Eventually, so that the line of a test that fails is written.
+func (w *world) awaitWarnings(t *testing.T, runs []v1alpha1.AgentRun) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for w.unwarned(runs) > 0 && ctx.Err() == nil {
+		suite.Wait(ctx, time.Second)
+	}
+	assert.Zero(t, w.unwarned(runs), "failed runs without a Warning")
+}
+
 // addLine adds what a user would notice of a fault to the table. All numbers
 // from the results lost to the secrets are zero, or the test fails, except that
-// of the Events.
+// of the Events if the controller was killed.
 func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	t.Helper()
 	if *tableFile == "" {
 		return
 	}
-	var lost, doubled, missing, silent, broken, secrets int
+	if !w.wasKilled {
+		w.awaitWarnings(t, runs)
+	}
+	var lost, doubled, missing, broken, secrets int
 	for i := range runs {
 		if runs[i].Status.Phase != play.Truth(&runs[i]) {
 			lost++
 		}
 		if runs[i].Status.Reason == "WorkflowJobMissing" {
 			missing++
-		}
-		if runs[i].Status.Phase == v1alpha1.Failed && !w.recorder.HasWarning(runs[i].UID) {
-			silent++
 		}
 	}
 	for _, breach := range w.recorder.Breaches() {
@@ -99,7 +124,7 @@ func (w *world) addLine(t *testing.T, runs []v1alpha1.AgentRun, after reading) {
 	minutes := after.at.Sub(w.before.at).Minutes()
 	logged := float64(after.log-w.before.log) / minutes / (1 << 10)
 	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %.0f | %d, %d | %d, %d |\n",
-		fault, len(runs), lost, doubled, missing, silent, broken, secrets, w.busiest(t), logged,
+		fault, len(runs), lost, doubled, missing, w.unwarned(runs), broken, secrets, w.busiest(t), logged,
 		w.before.memory>>20, after.memory>>20, after.goroutines, after.fresh)
 	file, err := os.OpenFile(*tableFile, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)

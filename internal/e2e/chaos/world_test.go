@@ -41,13 +41,14 @@ const (
 type world struct {
 	*play.Stage
 
-	user     string
-	config   *rest.Config // of the user
-	recorder *suite.Recorder
-	process  *rig.Process
-	args     []string // of the process
-	before   reading  // when the controller was ready
-	reason   string   // of a fault whose test does not say it in its name
+	user      string
+	config    *rest.Config // of the user
+	recorder  *suite.Recorder
+	process   *rig.Process
+	wasKilled bool     // the process, with the Events in its memory
+	args      []string // of the process
+	before    reading  // when the controller was ready
+	reason    string   // of a fault whose test does not say it in its name
 }
 
 // newWorld creates a namespace named after the test, and grants the user the
