@@ -47,7 +47,7 @@ type cost struct {
 
 // end ends the controller and returns the kernel's numbers.
 func end(p *rig.Process, by func() error) (cost, error) {
-	used, err := now(p)
+	used, err := memory(p)
 	if err != nil {
 		return used, err
 	}
@@ -57,21 +57,10 @@ func end(p *rig.Process, by func() error) (cost, error) {
 	return used, nil
 }
 
-// now returns the CPU time of a running process, over its threads, and its
-// memory. The highest memory of wait4(2) is not usable, because it includes
-// the memory of the parent at the start.
-func now(p *rig.Process) (used cost, err error) {
-	threads, err := procfs.AllThreads(p.PID())
-	if err != nil {
-		return used, err
-	}
-	for _, thread := range threads {
-		ran, err := thread.Schedstat()
-		if err != nil {
-			return used, err
-		}
-		used.cpu += time.Duration(ran.RunningNanoseconds)
-	}
+// memory returns the memory of a running process. The highest memory of
+// wait4(2) is not usable, because it includes the memory of the parent at the
+// start.
+func memory(p *rig.Process) (used cost, err error) {
 	process, err := procfs.NewProc(p.PID())
 	if err != nil {
 		return used, err
