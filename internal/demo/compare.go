@@ -64,7 +64,7 @@ controllerkit  on controller-runtime with these packages: examples/agentrun/cont
 	creating.Go(func() { uncreated = create(ctx, both) })
 	defer creating.Wait()
 	for range kills {
-		pause(ctx, 2*time.Second)
+		play.Pause(ctx, 2*time.Second)
 		err := f.restart(ctx, usual, example)
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func create(ctx context.Context, both []*tally) error {
 				return err
 			}
 		}
-		pause(ctx, 200*time.Millisecond)
+		play.Pause(ctx, 200*time.Millisecond)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (f *film) restart(ctx context.Context, usual, example *tally) error {
 			return err
 		}
 	}
-	pause(ctx, 2*time.Second)
+	play.Pause(ctx, 2*time.Second)
 	errs := make([]error, len(both))
 	var starting sync.WaitGroup
 	for i, t := range both {
@@ -167,11 +167,4 @@ usual gives a Job its TTL when it creates the Job, controllerkit when the result
 func within(ctx context.Context, limit time.Duration, done func() bool) {
 	look := func(context.Context) (bool, error) { return done(), nil }
 	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, look)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -180,8 +179,7 @@ func (p *place) create(ctx context.Context, c *controller, namespace string) (er
 	if err != nil {
 		return err
 	}
-	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	_, err = c.Kube.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{})
+	err = c.CreateNamespace(ctx)
 	if err != nil {
 		return err
 	}

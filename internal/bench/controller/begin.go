@@ -15,6 +15,7 @@ import (
 
 	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/internal/demo/baseline"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
 // firstMinute is how long a controller is measured that starts with runs that
@@ -36,7 +37,7 @@ func (s *stand) begin(ctx context.Context, k kind, w *world) (*beginning, error)
 	if err != nil {
 		return nil, err
 	}
-	pause(ctx, time.Until(since.Add(firstMinute)))
+	play.Pause(ctx, time.Until(since.Add(firstMinute)))
 	b := new(beginning)
 	b.cost, err = end(c, c.Stop)
 	if err != nil {

@@ -97,10 +97,3 @@ func (w *world) released(ctx context.Context, limit time.Duration) error {
 func isHeld(job batchv1.Job) bool {
 	return job.DeletionTimestamp == nil && job.Spec.TTLSecondsAfterFinished == nil
 }
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}

@@ -12,9 +12,7 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
@@ -114,8 +112,7 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 		return nil, err
 	}
 	w := &world{Stage: stage, user: name, kubeconfig: filepath.Join(s.dir, name+".kubeconfig")}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := w.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+	if err := w.CreateNamespace(ctx); err != nil {
 		return nil, err
 	}
 	if err := rbac.Grant(ctx, w.Kube, name, name, name, []rbacv1.PolicyRule{

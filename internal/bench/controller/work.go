@@ -147,7 +147,7 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 		if err := h.plane.APIServer.Kill(); err != nil {
 			return err
 		}
-		pause(ctx, time.Second)
+		play.Pause(ctx, time.Second)
 		return h.plane.APIServer.Start(ctx)
 	}
 	used, err := end(h.live[0], h.live[0].Kill)
@@ -159,7 +159,7 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 	if f == theLeader {
 		return nil
 	}
-	pause(ctx, 3*time.Second) // as if its node failed: a replacement takes a while to start
+	play.Pause(ctx, 3*time.Second) // as if its node failed: a replacement takes a while to start
 	return h.one(ctx, false)
 }
 
@@ -205,6 +205,6 @@ func (w *world) create(ctx context.Context, l load, i int) {
 		return err == nil || apierrors.IsAlreadyExists(err), nil
 	})
 	if l.fault != nothing {
-		pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
+		play.Pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
 	}
 }

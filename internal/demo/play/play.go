@@ -45,6 +45,21 @@ func NewStage(config *rest.Config, namespace string) (*Stage, error) {
 	return &Stage{Namespace: namespace, Kube: kube, Runs: runs(namespace)}, nil
 }
 
+// CreateNamespace creates the stage's namespace.
+func (on *Stage) CreateNamespace(ctx context.Context) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: on.Namespace}}
+	_, err := on.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	return err
+}
+
+// Pause waits for a time, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // Restrict makes the namespace refuse privileged pods.
 func (on *Stage) Restrict(ctx context.Context) error {
 	body := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"baseline"}}}`)

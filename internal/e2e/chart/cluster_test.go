@@ -14,8 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -51,8 +49,7 @@ func newStage(t *testing.T, namespace string) *play.Stage {
 	require.NoError(t, startPlane())
 	stage, err := play.NewStage(cluster.Config(), namespace)
 	require.NoError(t, err)
-	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	require.NoError(t, stage.CreateNamespace(t.Context()))
 	return stage
 }
 

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -65,9 +63,7 @@ func (e *Example) NewStage(t *testing.T, more ...string) *play.Stage {
 // CreateNamespace creates the stage's namespace.
 func CreateNamespace(t *testing.T, stage *play.Stage) {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}}
-	_, err := stage.Kube.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
-	require.NoError(t, err)
+	require.NoError(t, stage.CreateNamespace(t.Context()))
 }
 
 // Controller says how to run the example's controller. The zero value runs it
