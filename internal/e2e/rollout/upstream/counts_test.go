@@ -18,30 +18,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
 // sameCounts compares the pods at each weight up to the greatest.
 func sameCounts(t *testing.T, canaries []rollout.Canary, sizes []int32, most, stride int32) {
 	t.Helper()
-	var asked []oracle.Question
-	var ours []oracle.Verdict
+	var asked []question
+	var ours []verdict
 	for _, c := range canaries {
 		for _, n := range sizes {
 			for weight := int32(0); weight <= most; weight += stride {
 				r := new(rollout.Rollout)
 				c.Steps = []rollout.Step{rollout.SetWeight(weight), rollout.PauseManual()}
 				r.Spec.Replicas, r.Spec.Strategy.Canary = &n, &c
-				question, err := json.Marshal(r)
+				manifest, err := json.Marshal(r)
 				require.NoError(t, err)
 				canary, stable := r.Counts(weight)
-				asked = append(asked, oracle.Question{Rollout: question, Settle: true})
-				ours = append(ours, oracle.Verdict{Canary: canary, Stable: stable})
+				asked = append(asked, question{Rollout: manifest, Settle: true})
+				ours = append(ours, verdict{Canary: canary, Stable: stable})
 			}
 		}
 	}
-	for i, theirs := range oracle.Ask(t, asked) {
+	for i, theirs := range ask(t, asked) {
 		require.Equal(t, theirs, ours[i], "%s", asked[i].Rollout)
 	}
 }

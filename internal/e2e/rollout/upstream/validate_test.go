@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
-	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -73,7 +72,14 @@ type maker struct {
 
 func newMaker(t *testing.T) maker {
 	t.Helper()
-	golden := oracle.Golden(t, "../../../..")
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "rollout", "testdata", "badrollouts.golden.json"))
+	require.NoError(t, err)
+	var golden struct {
+		Base json.RawMessage
+		Rows map[string]struct{ Patch json.RawMessage } // merge patches of Base
+	}
+	require.NoError(t, json.Unmarshal(data, &golden))
+	require.NotEmpty(t, golden.Rows)
 	m := maker{base: golden.Base}
 	add := func(patch map[string]any) {
 		canary, _, err := unstructured.NestedMap(patch, "spec", "strategy", "canary")
@@ -163,7 +169,7 @@ func TestConvert_MakesNothingThatUpstreamRefuses(t *testing.T) {
 	for part := range uint64(4) { // half of them wait for an answer
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			var asked []oracle.Question
+			var asked []question
 			refused := 0
 			for i := range uint64(rollouts) {
 				manifest, err := m.rollout(part*rollouts + i)
@@ -173,9 +179,9 @@ func TestConvert_MakesNothingThatUpstreamRefuses(t *testing.T) {
 					refused++
 					continue
 				}
-				asked = append(asked, oracle.Question{Rollout: out})
+				asked = append(asked, question{Rollout: out})
 			}
-			for i, theirs := range oracle.Ask(t, asked) {
+			for i, theirs := range ask(t, asked) {
 				require.Empty(t, theirs.Refused, "refused after the fact, in the cluster: %s", asked[i].Rollout)
 			}
 			t.Logf("Convert refuses %d and makes %d", refused, len(asked))
@@ -192,20 +198,20 @@ func TestConvert_MakesNothingThatUpstreamRefuses(t *testing.T) {
 //req:shows R3
 func TestConvert_TakesUpstreamsExamples(t *testing.T) {
 	t.Parallel()
-	var asked []oracle.Question
+	var asked []question
 	refused := map[string]int{}
 	for _, example := range examples(t) {
 		manifest, err := json.Marshal(example)
 		require.NoError(t, err)
 		out, why := made(manifest)
 		if why == "" {
-			asked = append(asked, oracle.Question{Rollout: out})
+			asked = append(asked, question{Rollout: out})
 			continue
 		}
 		field, _, _ := strings.Cut(strings.TrimPrefix(why, "["), ":")
 		refused[field]++
 	}
-	for i, theirs := range oracle.Ask(t, asked) {
+	for i, theirs := range ask(t, asked) {
 		require.Empty(t, theirs.Refused, "%s", asked[i].Rollout)
 	}
 	t.Logf("%d are made; refused by field: %v", len(asked), refused)
