@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -86,12 +87,17 @@ func (w *world) describe(run *v1alpha1.AgentRun) string {
 	st := run.Status
 	job := new(batchv1.Job)
 	if st.JobRef != nil {
+		var uids []types.UID // of all Jobs
 		for _, c := range w.history {
+			if c.resource == jobs && c.kind == watch.Added {
+				uids = append(uids, c.object.GetUID())
+			}
 			if c.base() == jobs && c.object.GetUID() == st.JobRef.UID {
 				job = as[batchv1.Job](c.object)
 			}
 		}
-		st.JobRef = &jobgc.Ref{UID: st.JobRef.UID, Outcome: st.JobRef.Outcome}
+		which := fmt.Sprintf("Job %d", slices.Index(uids, st.JobRef.UID))
+		st.JobRef = &jobgc.Ref{UID: types.UID(which), Outcome: st.JobRef.Outcome}
 	}
 	_, end := finished(job)
 	times := "started " + same(st.StartedAt, job.Status.StartTime) +
@@ -103,7 +109,10 @@ func (w *world) describe(run *v1alpha1.AgentRun) string {
 	}
 	slices.SortFunc(st.Conditions, func(a, b metav1.Condition) int { return cmp.Compare(a.Type, b.Type) })
 	text, _ := json.Marshal(st) // a status has nothing that JSON lacks
-	return times + "; " + string(text)
+	// A uid depends on how many objects there were before. Names have it, or its
+	// beginning.
+	named := strings.NewReplacer(string(run.UID), "UID", string(run.UID)[:min(8, len(run.UID))], "UID")
+	return times + "; " + named.Replace(string(text))
 }
 
 // same compares a time of the status with the Job's.

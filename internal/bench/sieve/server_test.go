@@ -5,14 +5,9 @@ package sieve_test
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
-	"reflect"
 	"strconv"
 	"sync"
-
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	memory "github.com/proompteng/controllerkit/internal/world"
 )
 
 // The resources that the controllers cache.
@@ -43,11 +40,11 @@ type change struct {
 // key names an object. There is one namespace.
 type key struct{ resource, name string }
 
-// server is the part of an API server that the controllers need. It keeps each
-// version of each object.
+// server is the API server of package world, with the history of its objects.
 type server struct {
 	mu      sync.Mutex
-	objects map[key]*object
+	store   memory.Store
+	objects map[key]*object // as they are stored
 	history []change
 	grown   chan struct{} // closed when the watches may see more
 	created map[string]int
@@ -58,11 +55,24 @@ type server struct {
 
 func newServer() *server {
 	return &server{
+		store: memory.Store{
+			HasStatus: map[string]bool{groupResource(runs).String(): true, groupResource(jobs).String(): true},
+			Admit:     setDefaults,
+		},
 		objects: map[key]*object{},
 		grown:   make(chan struct{}),
 		created: map[string]int{},
 		counts:  map[point]int{},
 	}
+}
+
+// setDefaults sets the field of a Job that controllers read.
+func setDefaults(_ time.Time, r memory.Request, fields values) error {
+	spec, _ := fields["spec"].(values)
+	if r.Resource == groupResource(jobs).String() && spec["suspend"] == nil {
+		spec["suspend"] = false
+	}
+	return nil
 }
 
 // write is a request that may change an object.
@@ -85,161 +95,63 @@ func (w *write) point(nth int) point {
 	return point{by: w.by, verb: w.verb, resource: resource, nth: nth}
 }
 
-func (w *write) conflict(why string) error {
-	return apierrors.NewConflict(groupResource(w.resource), w.name, errors.New(why))
+// request is the write as package world takes it. It takes a strategic merge
+// patch for a merge patch.
+func (w *write) request() (r memory.Request, err error) {
+	r = memory.Request{Verb: w.verb, Subresource: w.subresource, Body: w.body, PatchType: types.MergePatchType}
+	if w.patch == types.JSONPatchType {
+		r.PatchType = w.patch
+	}
+	var named metav1.PartialObjectMetadata
+	switch {
+	case w.verb == "create":
+		err = json.Unmarshal(w.body, &named)
+		w.name = named.Name
+	case w.verb == "delete" && len(w.body) > 0:
+		err = json.Unmarshal(w.body, &r.Delete)
+	}
+	r.Key = memory.Key{Resource: groupResource(w.resource).String(), Namespace: namespace, Name: w.name}
+	return r, err
 }
 
 // write answers a write. The caller holds the lock.
 func (s *server) write(w *write) (*object, error) {
-	kind := w.point(0)
-	err := s.before(w.point(s.counts[kind] + 1))
-	if err != nil {
-		return nil, err
-	}
-	stored := s.objects[w.key]
-	if w.verb == "create" {
-		return s.create(w)
-	}
-	if stored == nil {
-		return nil, apierrors.NewNotFound(groupResource(w.resource), w.name)
-	}
-	if w.verb == "delete" {
-		return s.delete(w, stored)
-	}
-	text, err := w.merged(stored)
-	if err != nil {
-		return nil, err
-	}
-	next := new(object)
-	err = next.UnmarshalJSON(text)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	return s.update(w, stored, next)
-}
-
-// merged is the object that an update or a patch asks for.
-func (w *write) merged(stored *object) ([]byte, error) {
-	if w.verb == "update" {
-		return w.body, nil
-	}
-	text, err := stored.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	if w.patch != types.JSONPatchType {
-		return jsonpatch.MergePatch(text, w.body)
-	}
-	operations, err := jsonpatch.DecodePatch(w.body)
-	if err == nil {
-		text, err = operations.Apply(text)
-	}
-	if err != nil {
-		failed := apierrors.NewGenericServerResponse(
-			http.StatusUnprocessableEntity, w.verb, groupResource(w.resource), w.name, err.Error(), 0, true)
-		return nil, failed
-	}
-	return text, nil
-}
-
-func (s *server) create(w *write) (*object, error) {
-	next := new(object)
-	err := next.UnmarshalJSON(w.body)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	w.name = next.GetName()
-	if s.objects[w.key] != nil {
-		return nil, apierrors.NewAlreadyExists(groupResource(w.resource), w.name)
-	}
-	s.created[w.resource]++
-	next.SetUID(types.UID(fmt.Sprintf("%s-%d-of-a-plan", w.resource[:3], s.created[w.resource])))
-	next.SetCreationTimestamp(metav1.Now())
-	next.SetGeneration(1)
-	delete(next.Object, "status")
-	spec, _ := next.Object["spec"].(values)
-	if w.resource == jobs && spec["suspend"] == nil {
-		spec["suspend"] = false
-	}
-	return s.store(w, watch.Added, next), nil
-}
-
-// update stores the next version of an object, if it differs.
-func (s *server) update(w *write, stored, next *object) (*object, error) {
-	version := next.GetResourceVersion()
-	if version != "" && version != stored.GetResourceVersion() {
-		return nil, w.conflict("the object has been modified")
-	}
-	uid := next.GetUID()
-	if uid != "" && uid != stored.GetUID() {
-		return nil, w.conflict("Precondition failed: UID")
-	}
-	if w.subresource == "" {
-		next.Object["status"] = stored.Object["status"]
-		next.SetResourceVersion(stored.GetResourceVersion())
-		next.SetDeletionTimestamp(stored.GetDeletionTimestamp())
-	} else {
-		status := next.Object["status"]
-		next = stored.DeepCopy()
-		next.Object["status"] = status
-	}
-	if next.Object["status"] == nil {
-		delete(next.Object, "status")
-	}
-	if reflect.DeepEqual(next.Object, stored.Object) {
-		return stored, nil
-	}
-	if !reflect.DeepEqual(next.Object["spec"], stored.Object["spec"]) {
-		next.SetGeneration(stored.GetGeneration() + 1)
-	}
-	if next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 {
-		return s.store(w, watch.Deleted, next), nil
-	}
-	return s.store(w, watch.Modified, next), nil
-}
-
-func (s *server) delete(w *write, stored *object) (*object, error) {
-	var options metav1.DeleteOptions
-	if len(w.body) > 0 {
-		err := json.Unmarshal(w.body, &options)
-		if err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-	}
-	if p := options.Preconditions; p != nil {
-		isOther := p.UID != nil && *p.UID != stored.GetUID()
-		hasChanged := p.ResourceVersion != nil && *p.ResourceVersion != stored.GetResourceVersion()
-		if isOther || hasChanged {
-			return nil, w.conflict("Precondition failed")
-		}
-	}
-	next := stored.DeepCopy()
-	if len(next.GetFinalizers()) == 0 {
-		return s.store(w, watch.Deleted, next), nil
-	}
-	if next.GetDeletionTimestamp() != nil {
-		return stored, nil
-	}
-	now := metav1.Now()
-	next.SetDeletionTimestamp(&now)
-	return s.store(w, watch.Modified, next), nil
-}
-
-// store appends a version to the history.
-func (s *server) store(w *write, kind watch.EventType, next *object) *object {
 	count := w.point(0)
+	err := s.before(w.point(s.counts[count] + 1))
+	if err != nil {
+		return nil, err
+	}
+	request, err := w.request()
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	s.store.Now = time.Now()
+	answer, changed := s.store.Do(request)
+	if answer.Err != nil {
+		return nil, answer.Err
+	}
+	if changed == (memory.Change{}) {
+		return s.objects[w.key], nil
+	}
 	s.counts[count]++
 	version := len(s.history) + 1
-	next.SetResourceVersion(strconv.Itoa(version))
+	next := &object{Object: answer.Object.Fields()}
+	next.SetResourceVersion(strconv.Itoa(version)) // that of a deletion is new too
 	s.objects[w.key] = next
-	if kind == watch.Deleted {
+	kind := watch.Modified
+	switch {
+	case changed.Before == nil:
+		kind = watch.Added
+		s.created[w.resource]++
+	case changed.After == nil:
+		kind = watch.Deleted
 		delete(s.objects, w.key)
 	}
 	c := change{point: w.point(s.counts[count]), version: version, kind: kind, object: next}
 	s.history = append(s.history, c)
 	s.wake()
 	s.after(c)
-	return next
+	return next, nil
 }
 
 // wake lets the watches look again.
