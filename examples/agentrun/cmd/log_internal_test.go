@@ -5,10 +5,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -16,6 +19,17 @@ import (
 
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
+
+// TestUndelivered_IsLoggedOnce, although a collector that is away fails each
+// export.
+func TestUndelivered_IsLoggedOnce(t *testing.T) {
+	var lines []string
+	failed := undelivered(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+	failed(errors.New("connection refused"))
+	failed(errors.New("connection refused again"))
+	require.Len(t, lines, 1)
+	assert.Contains(t, lines[0], "connection refused")
+}
 
 // TestALineOfZapHasOneTraceID: zap writes a field each time that a logger gets
 // it. A span inside replaces the IDs, and a span that is not sampled is marked.

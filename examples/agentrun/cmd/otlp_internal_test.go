@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
 
 	"github.com/proompteng/controllerkit/metrics"
 )
@@ -47,6 +49,30 @@ func TestExportersThatDoNotExist(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestACollectorThatHangs costs a stop no more than its share of the grace of
+// the pod.
+func TestACollectorThatHangs(t *testing.T) {
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer collector.Close()
+	environment := []string{
+		"OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp",
+		"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+		"OTEL_EXPORTER_OTLP_TIMEOUT=3600000", "OTEL_BSP_EXPORT_TIMEOUT=3600000",
+	}
+	setAll(t, environment)
+	telemetry, err := newTelemetry(t.Context(), environ(environment...))
+	require.NoError(t, err)
+	failed := make(chan error, 10)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { failed <- err }))
+	_, span := telemetry.tracer.Start(t.Context(), "reconcile")
+	span.End()
+	telemetry.shutdown(t.Context())
+	assert.ErrorIs(t, <-failed, context.DeadlineExceeded)
 }
 
 // TestTheLastCountsAreSent: at its end the program sends the counts since the

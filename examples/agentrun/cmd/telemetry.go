@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -44,13 +45,7 @@ type spans interface {
 // and OTEL_METRICS_EXPORTER name. The endpoint also serves controller-runtime's
 // metrics.
 func newTelemetry(ctx context.Context, lookup func(string) (string, bool)) (*telemetry, error) {
-	logs := rate.Sometimes{First: 1, Interval: 10 * time.Minute}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		logs.Do(func() {
-			ctrl.Log.Error(err, "Telemetry was not delivered. The controller goes on, "+
-				"and logs the next failure in ten minutes or later")
-		})
-	}))
+	otel.SetErrorHandler(undelivered(ctrl.Log))
 	t := new(telemetry)
 	o := prom.Options{
 		Gatherers: []prometheus.Gatherer{crmetrics.Registry},
@@ -77,6 +72,17 @@ func newTelemetry(ctx context.Context, lookup func(string) (string, bool)) (*tel
 	}
 	t.endpoint, err = prom.New(o)
 	return t, err
+}
+
+// undelivered logs the first error, and then one in ten minutes.
+func undelivered(log logr.Logger) otel.ErrorHandlerFunc {
+	logs := rate.Sometimes{First: 1, Interval: 10 * time.Minute}
+	return func(err error) {
+		logs.Do(func() {
+			log.Error(err, "Telemetry was not delivered. The controller goes on, "+
+				"and logs the next failure in ten minutes or later")
+		})
+	}
 }
 
 // shutdown sends the remaining spans and metrics. A collector that hangs must
