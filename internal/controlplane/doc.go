@@ -18,10 +18,10 @@
 // # What runs
 //
 // etcd, kube-apiserver with RBAC, kube-controller-manager with the controllers
-// of Jobs, finished Jobs' TTL, CronJobs, garbage collection, namespaces and
-// service accounts, and the fake kubelet of package kubelet. It binds pods,
-// runs them and ends them as their annotations say. No container ever runs.
-// Service accounts exist, but are not injected into pods.
+// of Jobs, finished Jobs' TTL, garbage collection, namespaces and service
+// accounts, and the fake kubelet of package kubelet. It binds pods, runs them
+// and ends them as their annotations say. No container ever runs. Service
+// accounts exist, but are not injected into pods.
 //
 // Options.ArgoRollouts prepares the controller of Argo Rollouts, and replaces
 // the fake kubelet with kube-scheduler and kwok, which are built only on
