@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +48,11 @@ func (e *Example) Main(m *testing.M, name string, opts controlplane.Options, fla
 
 // RaceFlag is the argument of go build by which a program has the race detector
 // if the tests have it.
-func RaceFlag() string { return fmt.Sprintf("-race=%t", race) }
+func RaceFlag() string {
+	info, ok := debug.ReadBuildInfo()
+	race := debug.BuildSetting{Key: "-race", Value: "true"}
+	return fmt.Sprintf("-race=%t", ok && slices.Contains(info.Settings, race))
+}
 
 // NewStage creates a namespace named after the test, and after more if a test
 // has several.
