@@ -28,14 +28,20 @@ type change struct {
 	isCopy     bool           // the status of after is that of before
 	isMerged   bool           // there was a conflict
 
-	// added has the fields that were added to conditions of an unknown type, by
-	// the condition's key and their name.
-	added map[string]bool
+	// added has the fields that were added to unstructured conditions. Their
+	// schema may not have them.
+	added []addedField
+}
+
+// addedField is a field of a condition to store.
+type addedField struct {
+	condition map[string]any
+	field     string
 }
 
 // plan computes the status to store.
 func (w Writer) plan(before, after Object, f Facts, now time.Time) (*change, error) {
-	c := &change{now: now, generation: before.GetGeneration(), base: before, added: map[string]bool{}}
+	c := &change{now: now, generation: before.GetGeneration(), base: before}
 	was, err := valueOf(before)
 	if err != nil {
 		return nil, err
@@ -133,11 +139,8 @@ func (c *change) patch(lost uint64) map[string]any {
 		now := metav1.NewTime(c.now)
 		c.want[c.names.UpdatedAt] = now.ToUnstructured()
 	}
-	_, hasTime := c.stored[c.names.UpdatedAt]
-	isDue := c.isBeat && hasTime
 	isKnown := lost != 0 && lost == c.hash(c.different())
-	if isKnown && !isDue {
-		c.keep(c.names.UpdatedAt)
+	if isKnown {
 		return nil
 	}
 	patch := mergePatch(c.stored, c.want)
@@ -179,8 +182,7 @@ func (c *change) hash(names []string) uint64 {
 	for _, name := range names {
 		value := c.want[name]
 		stored := c.stored[name]
-		isNew := isZero(stored) && !isZero(value)
-		if isNew {
+		if isZero(stored) {
 			value = nil
 		}
 		raw, _ := json.Marshal([]any{name, value, stored}) // both were decoded from JSON
@@ -216,15 +218,12 @@ func (c *change) rebase(live Object, owned []string) error {
 			return fmt.Errorf("%w: %s: status.%s", ErrFieldConflict, nameOf(live), name)
 		}
 	}
-	if c.names.Conditions != absent {
-		err = c.mergeConditions(stored, owned)
-		if err != nil {
-			return err
-		}
+	err = c.mergeConditions(stored, owned)
+	if err != nil {
+		return err
 	}
 	c.base = live
 	c.stored = stored
-	c.keep(c.names.UpdatedAt)
 	c.isMerged = true
 	return nil
 }
@@ -234,14 +233,14 @@ func (c *change) rebase(live Object, owned []string) error {
 // would revert the spec.
 func (c *change) adopt(after, stored Object, fields map[string]any) error {
 	isNewSpec := c.isMerged && (stored.GetGeneration() != c.generation || c.generation == 0)
-	isRead := !c.isMerged && stored == c.base // and after is its copy
+	isRead := stored == c.base // and after is its copy
 	switch {
 	case isRead && c.isCopy:
 		return nil
 	case isRead, isNewSpec:
 		return setStatus(after, fields)
 	}
-	copyObject(after, stored)
+	reflect.ValueOf(after).Elem().Set(reflect.ValueOf(stored).Elem())
 	return nil
 }
 
@@ -251,8 +250,12 @@ func (c *change) adopt(after, stored Object, fields map[string]any) error {
 func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 	before := c.stored
 	c.stored = stored
-	if len(c.added) > 0 {
-		c.dropPruned()
+	_, kept := c.names.listOf(stored)
+	for _, a := range c.added {
+		condition, _ := kept[typeOf(a.condition)].(map[string]any)
+		if condition[a.field] == nil {
+			delete(a.condition, a.field) // the caller did not ask for it
+		}
 	}
 	var sent []string
 	for _, name := range c.different() {
@@ -267,22 +270,6 @@ func (c *change) lose(stored map[string]any) (lost []string, hash uint64) {
 		}
 	}
 	return lost, c.hash(sent)
-}
-
-// dropPruned removes from want the fields that Commit has added to unstructured
-// conditions, and that the API server did not store.
-func (c *change) dropPruned() {
-	_, stored := c.names.listOf(c.stored)
-	_, want := c.names.listOf(c.want)
-	for key, item := range want {
-		sent, _ := item.(map[string]any)
-		kept, isKept := stored[key].(map[string]any)
-		for _, name := range []string{transitionField, generationField} {
-			if isKept && kept[name] == nil && c.added[key+name] {
-				delete(sent, name)
-			}
-		}
-	}
 }
 
 // pinned is a patch of the status, or of nothing if that is nil. The API server

@@ -89,10 +89,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, facts []Facts)
 	}
 	outside := refuseOutside(before, after)
 	result, err := w.write(ctx, before, after, f)
-	if outside != nil && result != Gone {
-		err = errors.Join(err, outside)
-	}
-	return result, err
+	return result, errors.Join(err, outside)
 }
 
 // write brings the status of after to the API server.
@@ -117,8 +114,11 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 		if err == nil {
 			return w.written(c, after, reply, patch != nil)
 		}
-		if !mayTryAgain(ctx, err, attempt) {
-			return w.failed(ctx, c, after, err)
+		if isRefused(err) {
+			return w.reduce(ctx, c, after, err)
+		}
+		if !apierrors.IsConflict(err) || attempt == maxAttempts || ctx.Err() != nil {
+			return w.failed(ctx, c, "patching "+nameOf(c.base), err)
 		}
 		result, err := w.rebase(ctx, c)
 		if err != nil || result == Gone {
@@ -127,40 +127,26 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 	}
 }
 
-func mayTryAgain(ctx context.Context, err error, attempt int) bool {
-	return apierrors.IsConflict(err) && attempt < maxAttempts && ctx.Err() == nil
-}
-
-// failed is the result of a patch that was not accepted.
-func (w Writer) failed(ctx context.Context, c *change, after Object, err error) (Result, error) {
-	switch {
-	case apierrors.IsNotFound(err):
+// failed is the result of a patch that failed with err. It remembers a patch
+// that the API server may still do.
+func (w Writer) failed(ctx context.Context, c *change, doing string, err error) (Result, error) {
+	if apierrors.IsNotFound(err) {
 		return w.gone(ctx, c.base, err)
-	case isRefused(err):
-		return w.reduce(ctx, c, after, err)
-	case isUnanswered(err):
-		w.rememberUnanswered(c)
 	}
-	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), err)
-}
-
-// rememberUnanswered remembers that a write of the object got no answer.
-func (w Writer) rememberUnanswered(c *change) {
-	last := w.client.memory.of(c.base.GetUID(), c.now)
-	last.isUnanswered = true
-	w.client.memory.set(c.base.GetUID(), last, c.now)
+	if isUnanswered(err) {
+		last := w.client.memory.of(c.base.GetUID(), c.now)
+		last.isUnanswered = true
+		w.client.memory.set(c.base.GetUID(), last, c.now)
+	}
+	return "", fmt.Errorf("status: commit: %s: %w", doing, err)
 }
 
 // rebase reads the stored object, and lets c go on from it. The API server
 // answers an empty patch with the object, which needs no other right.
 func (w Writer) rebase(ctx context.Context, c *change) (Result, error) {
-	live, err := w.request(ctx, c.base, "status", []byte("{}"))
+	live, err := w.request(ctx, c.base, []byte("{}"), "status")
 	if err != nil {
-		result, err := isGone(c.base, "reading "+nameOf(c.base)+" after a conflict", err)
-		if isRefused(err) {
-			err = refusedError{err}
-		}
-		return result, err
+		return isGone(c.base, "reading "+nameOf(c.base)+" after a conflict", err)
 	}
 	return "", c.rebase(live, w.Owned)
 }
@@ -201,7 +187,6 @@ func (w Writer) written(c *change, after, reply Object, isWrite bool) (Result, e
 func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal error) (Result, error) {
 	refused := refusedError{fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), refusal)}
 	whole := c.want
-	all := c.different()
 	c.want = maps.Clone(c.stored)
 	for _, name := range []string{c.names.Conditions, c.names.ObservedGeneration, c.names.StartedAt} {
 		value, has := whole[name]
@@ -209,20 +194,16 @@ func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal err
 			c.want[name] = value
 		}
 	}
-	c.isBeat = false
 	patch := c.patch(0)
-	if patch == nil || len(c.different()) == len(all) {
+	if patch == nil {
 		return "", refused
 	}
 	reply, err := w.send(ctx, c.base, patch)
-	if apierrors.IsNotFound(err) {
-		return w.gone(ctx, c.base, err)
-	}
 	if err != nil {
-		if isUnanswered(err) {
-			w.rememberUnanswered(c)
+		result, err := w.failed(ctx, c, "patching the conditions of "+nameOf(c.base), err)
+		if result == Gone {
+			return Gone, nil
 		}
-		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", nameOf(c.base), err)
 		return "", errors.Join(refused, err)
 	}
 	result, err := w.written(c, after, reply, true)
@@ -238,15 +219,15 @@ func (w Writer) send( //nolint:ireturn // of any kind
 	if err != nil {
 		return nil, err
 	}
-	return w.request(ctx, o, "status", data)
+	return w.request(ctx, o, data, "status")
 }
 
 // request sends a merge patch to o or its subresource, and returns the stored
 // object.
 func (w Writer) request( //nolint:ireturn // of any kind
-	ctx context.Context, o Object, subresource string, data []byte,
+	ctx context.Context, o Object, data []byte, subresources ...string,
 ) (Object, error) {
-	r := request{object: o, subresource: subresource, data: data, manager: w.FieldManager}
+	r := request{object: o, data: data, manager: w.FieldManager, subresources: subresources}
 	reply, err := w.client.send(ctx, r)
 	switch {
 	case err != nil:
@@ -288,7 +269,7 @@ func (w Writer) gone(ctx context.Context, before Object, first error) (Result, e
 	if err != nil {
 		return "", err
 	}
-	live, err := w.request(ctx, before, "", []byte("{}"))
+	live, err := w.request(ctx, before, []byte("{}"))
 	isFromProxy := apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	if apierrors.IsForbidden(err) && !isFromProxy {
 		return Gone, nil

@@ -76,7 +76,7 @@ func updated(stored, c metav1.Condition, now time.Time) metav1.Condition {
 		c.LastTransitionTime = stored.LastTransitionTime
 		return c
 	}
-	isCarriedOver := isTransition && sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime)
+	isCarriedOver := sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime)
 	if isCarriedOver || c.LastTransitionTime.IsZero() {
 		c.LastTransitionTime = wholeSecond(now)
 	}

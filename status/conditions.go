@@ -94,11 +94,11 @@ func (c *change) fitConditions(keys []string, next, stored map[string]any, redac
 			continue
 		}
 		typ := typeOf(next[key])
-		if key != typ && !isStored {
+		if key != typ {
 			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once%s",
 				c.names.Conditions, i, typ, otherList)
 		}
-		item, err := c.conditionToStore(key, next[key], old, redact)
+		item, err := c.conditionToStore(next[key], old, redact)
 		if err != nil {
 			return fmt.Errorf("status: status.%s[%d]%w", c.names.Conditions, i, err)
 		}
@@ -109,9 +109,7 @@ func (c *change) fitConditions(keys []string, next, stored map[string]any, redac
 
 // conditionToStore returns what to store for item in place of stored, which is
 // nil for a new one.
-func (c *change) conditionToStore(
-	key string, item, stored any, redact func(string) string,
-) (map[string]any, error) {
+func (c *change) conditionToStore(item, stored any, redact func(string) string) (map[string]any, error) {
 	fields, isObject := item.(map[string]any)
 	if !isObject {
 		return nil, fmt.Errorf(": want an object%s", otherList)
@@ -128,30 +126,25 @@ func (c *change) conditionToStore(
 		cond.Message = redact(cond.Message)
 	}
 	old, _ := stored.(map[string]any)
-	was, err := conditionOf(old)
-	if err != nil {
-		was = metav1.Condition{} // a mistake of another program counts as no condition
-	}
-	if stored != nil {
-		was.Reason = fitReason(was.Reason) // as that of cond is
-	}
+	was, _ := conditionOf(old) // a mistake of another program counts as no condition
+	was.Reason = fitReason(was.Reason)
 	was.ObservedGeneration = min(was.ObservedGeneration, c.generation) // a backup may have a greater one
 	next := updated(was, cond, c.now)
 	isSame := sameTexts(next, was)
-	if isSame && was.LastTransitionTime.IsZero() {
-		next.LastTransitionTime = was.LastTransitionTime // the CRD may not have the field
+	if isSame {
+		next.LastTransitionTime = was.LastTransitionTime // none if the CRD does not have the field
 	}
 	staysWithout := isSame && old[generationField] == nil
 	if next.ObservedGeneration == 0 && !staysWithout {
 		next.ObservedGeneration = c.generation
 	}
-	return c.withCondition(key, fields, old, next), nil
+	return c.withCondition(fields, old, next), nil
 }
 
 // withCondition returns item with the values of next. An unchanged time keeps
 // its stored form. A field that neither item nor stored has is only added where
 // the Go type has it. An unstructured condition has no type: a new one gets it.
-func (c *change) withCondition(key string, item, stored map[string]any, next metav1.Condition) map[string]any {
+func (c *change) withCondition(item, stored map[string]any, next metav1.Condition) map[string]any {
 	out := maps.Clone(item)
 	_, has := item["reason"]
 	if has {
@@ -162,7 +155,6 @@ func (c *change) withCondition(key string, item, stored map[string]any, next met
 		out["message"] = next.Message
 	}
 	delete(out, transitionField)
-	delete(out, generationField)
 	values := map[string]any{}
 	if !next.LastTransitionTime.IsZero() {
 		values[transitionField] = next.LastTransitionTime.ToUnstructured()
@@ -181,7 +173,7 @@ func (c *change) withCondition(key string, item, stored map[string]any, next met
 		switch {
 		case has, isStored:
 		case isUntyped && stored == nil:
-			c.added[key+field] = true
+			c.added = append(c.added, addedField{out, field})
 		case isUntyped, !accepts(c.base, map[string]any{c.names.Conditions: []any{map[string]any{field: value}}}):
 			continue
 		}
@@ -206,14 +198,14 @@ func conditionOf(fields map[string]any) (metav1.Condition, error) {
 		value, has := fields[t.name]
 		text, isText := value.(string)
 		if has && !isText {
-			return c, fmt.Errorf(".%s: want a string, got %T%s", t.name, value, otherList)
+			return metav1.Condition{}, fmt.Errorf(".%s: want a string, got %T%s", t.name, value, otherList)
 		}
 		*t.to = text
 	}
 	generation, has := fields[generationField]
 	number, isWhole := generation.(int64)
 	if has && !isWhole {
-		return c, fmt.Errorf(".%s: want a whole number, got %T%s", generationField, generation, otherList)
+		return metav1.Condition{}, fmt.Errorf(".%s: want a whole number, got %T%s", generationField, generation, otherList)
 	}
 	c.ObservedGeneration = number
 	since, has := fields[transitionField]
@@ -223,7 +215,7 @@ func conditionOf(fields map[string]any) (metav1.Condition, error) {
 	var err error
 	c.LastTransitionTime, err = timeOf(since)
 	if err != nil {
-		return c, fmt.Errorf(".%s%w%s", transitionField, err, otherList)
+		return metav1.Condition{}, fmt.Errorf(".%s%w%s", transitionField, err, otherList)
 	}
 	return c, nil
 }

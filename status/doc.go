@@ -57,8 +57,8 @@
 // The memory belongs to the client that was passed to [ForClient] or
 // [ForResource], so make one Writer for a controller and share it. Its copies
 // share the memory. It needs the object's uid, and resourceVersions that are
-// numbers. It has at most 16384 objects, in about 4 MiB, and drops the older
-// half.
+// numbers. It has at most 16384 objects, in about 4 MiB, and forgets all when it
+// is full.
 //
 // # Two controllers of one object
 //

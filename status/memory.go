@@ -19,12 +19,10 @@ const (
 	maxWrites     = 16384 // objects that a Writer and its copies remember
 )
 
-// memory has the last write of each object. It has two halves: when the young
-// one is full or old, it takes the place of the old one.
+// memory has the last write of each object. It forgets all when it is full.
 type memory struct {
-	mu         sync.Mutex
-	young, old map[types.UID]lastWrite
-	began      time.Time // of young
+	mu     sync.Mutex
+	writes map[types.UID]lastWrite
 }
 
 // lastWrite is what the Writer knows of its last write of an object. The zero
@@ -36,17 +34,14 @@ type lastWrite struct {
 	isUnanswered bool   // a later write got no answer
 }
 
-func newMemory() *memory { return &memory{young: map[types.UID]lastWrite{}} }
+func newMemory() *memory { return &memory{writes: map[types.UID]lastWrite{}} }
 
 // of returns the last write of an object, at most rememberWrite ago. It also
 // forgets a write of the future, after a clock that was wrong.
 func (m *memory) of(uid types.UID, now time.Time) lastWrite {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	last, isYoung := m.young[uid]
-	if !isYoung {
-		last = m.old[uid]
-	}
+	last := m.writes[uid]
 	if now.Sub(last.at).Abs() >= rememberWrite {
 		return lastWrite{}
 	}
@@ -60,16 +55,11 @@ func (m *memory) set(uid types.UID, last lastWrite, now time.Time) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	isFull := len(m.young) >= maxWrites/2
-	if isFull || now.Sub(m.began).Abs() >= rememberWrite {
-		m.old = m.young
-		m.young = map[types.UID]lastWrite{}
-		m.began = now
+	if len(m.writes) >= maxWrites {
+		clear(m.writes)
 	}
-	if last.at.IsZero() {
-		last.at = now
-	}
-	m.young[uid] = last
+	last.at = now
+	m.writes[uid] = last
 }
 
 // versionOf returns the resourceVersion of o; zero if it is not a number. The

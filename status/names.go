@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // FieldNames says where the status of a kind keeps the contract's fields, by
@@ -155,13 +154,12 @@ func (n FieldNames) resolve(o Object, stored map[string]any) (FieldNames, error)
 	return n, nil
 }
 
-// accepts reports whether the Go type of o's status has the fields. An
-// unstructured status has every field.
+// accepts reports whether the Go type of o's status has the fields. A map has
+// every field.
 func accepts(o Object, fields map[string]any) bool {
-	_, isUntyped := o.(runtime.Unstructured)
 	v, err := valueOf(o)
-	if isUntyped || err != nil {
-		return true
+	if err != nil {
+		return false
 	}
 	raw, _ := json.Marshal(fields) // of JSON values
 	decoder := json.NewDecoder(bytes.NewReader(raw))

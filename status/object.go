@@ -52,11 +52,6 @@ func refusePair(before, after Object) error {
 	case sharesMemory(before, after):
 		return errShared
 	}
-	b, _ := before.(runtime.Unstructured)
-	a, isUntyped := after.(runtime.Unstructured)
-	if isUntyped && sharesMemory(b.UnstructuredContent(), a.UnstructuredContent()) {
-		return errShared
-	}
 	was, err := valueOf(before)
 	if err != nil {
 		return err
@@ -178,30 +173,13 @@ func setStatus(o Object, fields map[string]any) error {
 		return err
 	}
 	fresh := reflect.New(v.Type())
-	raw, err := json.Marshal(fields)
-	if err == nil {
-		err = utiljson.Unmarshal(raw, fresh.Interface())
-	}
+	raw, _ := json.Marshal(fields) // of JSON values
+	err = utiljson.Unmarshal(raw, fresh.Interface())
 	if err != nil {
 		return fmt.Errorf("status: the status: %w", err)
 	}
 	v.Set(fresh.Elem())
 	return nil
-}
-
-// copyObject makes to equal to from. A typed client leaves out the kind.
-func copyObject(to, from Object) {
-	kind := to.GetObjectKind().GroupVersionKind()
-	content, _ := from.(runtime.Unstructured)
-	u, isUntyped := to.(runtime.Unstructured)
-	if isUntyped {
-		u.SetUnstructuredContent(content.UnstructuredContent())
-	} else {
-		reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
-	}
-	if to.GetObjectKind().GroupVersionKind().Empty() {
-		to.GetObjectKind().SetGroupVersionKind(kind)
-	}
 }
 
 // mergePatch returns the JSON merge patch (RFC 7386) that makes before into
@@ -210,10 +188,10 @@ func copyObject(to, from Object) {
 func mergePatch(before, after map[string]any) map[string]any {
 	patch := map[string]any{}
 	for name, value := range after {
-		from, wasObject := before[name].(map[string]any)
+		from, _ := before[name].(map[string]any)
 		to, isObject := value.(map[string]any)
 		switch {
-		case wasObject && isObject:
+		case isObject:
 			inner := mergePatch(from, to)
 			if len(inner) > 0 || len(to) == 0 {
 				patch[name] = inner
@@ -253,7 +231,7 @@ func covers(stored, sent any) bool {
 	case map[string]any:
 		fields, isObject := stored.(map[string]any)
 		for name, v := range sent {
-			if !isObject || !covers(fields[name], v) {
+			if !covers(fields[name], v) {
 				return false
 			}
 		}

@@ -94,10 +94,8 @@ func committer(api *world.API) world.Process {
 	remembered := func() string {
 		m := writer.client.memory
 		text := ""
-		for _, half := range []map[types.UID]lastWrite{m.young, m.old} {
-			for uid, last := range half {
-				text += fmt.Sprintf("%s %s %d %d %t;", uid, time.Since(last.at), last.version, last.lost, last.isUnanswered)
-			}
+		for uid, last := range m.writes {
+			text += fmt.Sprintf("%s %s %d %d %t;", uid, time.Since(last.at), last.version, last.lost, last.isUnanswered)
 		}
 		return text
 	}

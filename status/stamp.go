@@ -130,8 +130,7 @@ func (s *Stamp) finish(f Facts, now time.Time) bool {
 	if finished.IsZero() {
 		finished = wholeSecond(now)
 	}
-	isBeforeStart := !s.StartedAt.IsZero() && finished.Before(s.StartedAt)
-	if isBeforeStart {
+	if finished.Before(s.StartedAt) {
 		finished = wholeSecond(s.StartedAt.Time)
 	}
 	s.FinishedAt = &finished

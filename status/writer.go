@@ -12,7 +12,6 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
@@ -43,8 +42,9 @@ type Writer struct {
 	// Heartbeat is how old updatedAt may become before a Commit with nothing
 	// else to write refreshes it. An updatedAt that does not move then shows a
 	// stuck controller. Commit refreshes only objects that Facts does not
-	// report as [Done]: a second controller of the objects must not set it.
-	// Zero or less means never: an idle object causes no writes.
+	// report as [Done]: a second controller of the objects must not set it. It
+	// waits up to five minutes after a write that lost a field. Zero or less
+	// means never: an idle object causes no writes.
 	Heartbeat time.Duration
 	// Redact, if set, replaces the message of each condition that changes,
 	// before it is compared and sent. Text of package events/redact fits. Nil
@@ -115,7 +115,7 @@ func ForClient[C runtimeClient[S, O, P, CO, SO], S statusPatcher[O, P, SO], O, P
 			return nil, fmt.Errorf("status: commit: the client of ForClient takes patches of type %s; "+
 				"want controller-runtime's client.Patch", reflect.TypeFor[P]())
 		}
-		if r.subresource == "" {
+		if r.subresources == nil {
 			return reply, c.Patch(ctx, obj, patch)
 		}
 		return reply, c.Status().Patch(ctx, obj, patch)
@@ -126,10 +126,7 @@ func ForClient[C runtimeClient[S, O, P, CO, SO], S statusPatcher[O, P, SO], O, P
 // blank returns an object of the same type, kind and name.
 func blank(o Object) Object { //nolint:ireturn // of any kind
 	obj, _ := reflect.TypeAssert[Object](reflect.New(reflect.TypeOf(o).Elem()))
-	_, isUntyped := obj.(*unstructured.Unstructured)
-	if isUntyped {
-		obj.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
-	}
+	obj.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
 	obj.SetNamespace(o.GetNamespace())
 	obj.SetName(o.GetName())
 	return obj
@@ -167,12 +164,8 @@ func ForResource[C patcher[T], T Object](resource func(namespace string) C) Writ
 			return nil, fmt.Errorf("status: commit: the client of namespace %q is nil; "+
 				"want one that can patch the status", r.object.GetNamespace())
 		}
-		var subresources []string
-		if r.subresource != "" {
-			subresources = []string{r.subresource}
-		}
 		options := metav1.PatchOptions{FieldManager: r.manager}
-		return c.Patch(ctx, r.object.GetName(), types.MergePatchType, r.data, options, subresources...)
+		return c.Patch(ctx, r.object.GetName(), types.MergePatchType, r.data, options, r.subresources...)
 	}
 	return Writer{client: &client{send: send, memory: newMemory()}}
 }
@@ -259,8 +252,8 @@ type client struct {
 
 // request is a merge patch of an object.
 type request struct {
-	object      Object
-	subresource string // empty for the object itself
-	data        []byte
-	manager     string // empty for none
+	object       Object
+	data         []byte
+	manager      string   // empty for none
+	subresources []string // the status, or none for the object itself
 }
