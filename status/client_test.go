@@ -149,6 +149,20 @@ func TestForClient_RefusesWhatItCannotDo(t *testing.T) {
 	assert.Zero(t, s.sent()-1)
 }
 
+// TestForClient_SendsTheNamespace: a client finds an object by it.
+func TestForClient_SendsTheNamespace(t *testing.T) {
+	before := bigRun()
+	_, err := status.ForClient(namespaceClient{}).Commit(t.Context(), before, withPhase(before, "Stopping"), running)
+	require.ErrorContains(t, err, "the namespace is ci")
+}
+
+type namespaceClient struct{}
+
+func (namespaceClient) Patch(_ context.Context, o clientObject, _ clientPatch, _ ...int) error {
+	return fmt.Errorf("the namespace is %s", o.GetNamespace())
+}
+func (c namespaceClient) Status() namespaceClient { return c }
+
 // strangeClient has the methods of controller-runtime's client with other
 // types.
 type strangeClient struct{}

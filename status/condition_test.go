@@ -92,6 +92,10 @@ func TestSetCondition(t *testing.T) {
 		assert.True(t, status.SetCondition(&conds, cond("Ready", "True", "Ok"), noon), "the API server requires a time")
 		assert.Equal(t, *at(0), conds[0].LastTransitionTime)
 	})
+	t.Run("FlippedInTheSameSecond", func(t *testing.T) {
+		conds := []metav1.Condition{stored}
+		assert.True(t, status.SetCondition(&conds, with(func(c *metav1.Condition) { c.Status = "False" }), noon), "its time is the same")
+	})
 	t.Run("Nil", func(t *testing.T) {
 		assert.False(t, status.SetCondition(nil, cond("Ready", "True", "Ok"), noon))
 	})
@@ -133,6 +137,8 @@ func TestSetCondition_FitsReasonAndMessageToTheAPI(t *testing.T) {
 	assert.Equal(t, text, set("Ok", text+" "+strings.Repeat("s", 4000)).Message, "half a word may be half a secret, which no redactor finds")
 	assert.Len(t, set("Ok", "failed: "+strings.Repeat("j", 40000)).Message, 32768, "a message without blanks keeps its beginning")
 	assert.Equal(t, "a\uFFFDb", set("Ok", "a\xffb").Message)
+	full := strings.Repeat("word ", 6553) + "end"
+	assert.Equal(t, full, set("Ok", full).Message, "32768 bytes fit")
 }
 
 func TestSetConditions_SetsTheWholeGroup(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -93,11 +94,33 @@ func TestPatch_ZeroGeneration(t *testing.T) {
 	assert.Contains(t, string(patch), "startedAt")
 }
 
+// TestCommit_AKindWithoutGenerations: whether the spec has changed since the
+// read, only the version shows.
+func TestCommit_AKindWithoutGenerations(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	delete(s.objects["a"]["metadata"].(map[string]any), "generation")
+	w := via(client[Run]{s}.Patch, status.Writer{})
+	before := get[Run](t, s, "a")
+	after := withPhase(before, "Running")
+	_, err := w.Commit(t.Context(), before, after, running)
+	require.NoError(t, err)
+	next := withPhase(after, "Stopping")
+	_, err = w.Commit(t.Context(), after, next, running)
+	require.NoError(t, err, "a second Commit of the same reconcile")
+
+	again := withPhase(next, "Done")
+	s.relabel("a", "owner", "user")
+	_, err = w.Commit(t.Context(), next, again, running)
+	require.NoError(t, err)
+	assert.Equal(t, next.ResourceVersion, again.ResourceVersion, "an Update of the old spec must conflict")
+}
+
 func TestPatch_ConditionTypeOf316Characters(t *testing.T) {
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
 	for n, ok := range map[int]bool{316: true, 317: false} {
 		after := before.DeepCopy()
-		typ := strings.Repeat("a-z09", 50) + "." + "b/" + "A-Z" + strings.Repeat("C", n-256)
+		typ := strings.Repeat("a-z09", 50) + ".bb/" + "A-Z" + strings.Repeat("C", n-257)
 		status.SetCondition(&after.Status.Conditions, cond(typ, metav1.ConditionTrue, "Ok"), noon)
 		kept := after.DeepCopy()
 		patch, err := status.FieldNames{}.Patch(before, after, status.Facts{}, noon)
@@ -177,6 +200,47 @@ func TestUnkept_ConditionsWithoutTimes(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, s.sent())
+}
+
+// TestUnkept_ConditionsWithoutReasons: the caller gives a condition a new time
+// in each reconcile, and the CRD has none.
+func TestUnkept_ConditionsWithoutReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.create("a")
+		s.keepOnly("type", "status")
+		w := via(client[kind[foreignStatus[workloadCondition]]]{s}.Patch, status.Writer{})
+		for i := range 4 {
+			time.Sleep(2 * time.Second)
+			before := get[kind[foreignStatus[workloadCondition]]](t, s, "a")
+			after := get[kind[foreignStatus[workloadCondition]]](t, s, "a")
+			after.Status.Conditions = []workloadCondition{{Type: "Available", Status: "True", LastTransitionTime: metav1.Now()}}
+			_, err := w.Commit(t.Context(), before, after, running)
+			assert.Equal(t, i == 0, err != nil, "commit %d: %v", i, err)
+		}
+		assert.Equal(t, 1, s.sent())
+	})
+}
+
+// TestUnkept_IsNotSentAgainLater: updatedAt would move, and the write cause the
+// next reconcile.
+func TestUnkept_IsNotSentAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.create("a")
+		s.prunes = []string{"message"}
+		s.defaults = map[string]any{"reason": "Default"} // that appears is not a part of the loss
+		w := via(client[Run]{s}.Patch, status.Writer{})
+		for i := range 4 {
+			time.Sleep(2 * time.Second)
+			before := get[Run](t, s, "a")
+			after := before.DeepCopy()
+			after.Status.Message = "lost"
+			_, err := w.Commit(t.Context(), before, after, running)
+			assert.Equal(t, i == 0, err != nil, "commit %d: %v", i, err)
+		}
+		assert.Equal(t, 1, s.sent())
+	})
 }
 
 type optionalList struct {

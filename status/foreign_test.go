@@ -205,6 +205,22 @@ func TestCommit_AddsFieldsThatTheCRDMayLack(t *testing.T) {
 			}
 		})
 	}
+	t.Run("AnotherFieldIsLost", func(t *testing.T) {
+		s := newServer(t)
+		s.create("a")
+		s.prunes = []string{"message"}
+		w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{})
+		for i := range 3 {
+			before := get[unstructured.Unstructured](t, s, "a")
+			after := before.DeepCopy()
+			ready := map[string]any{"type": "Ready", "status": "False", "reason": "Lost"}
+			require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{ready}, "status", "conditions"))
+			require.NoError(t, unstructured.SetNestedField(after.Object, "lost", "status", "message"))
+			_, err := w.Commit(t.Context(), before, after, running)
+			assert.Equal(t, i == 0, err != nil, "commit %d: %v", i, err)
+		}
+		assert.Equal(t, 1, s.sent(), "what the CRD kept is not a part of the loss")
+	})
 	t.Run("TheCallersField", func(t *testing.T) {
 		s := newServer(t)
 		s.create("a")

@@ -32,7 +32,7 @@ func TestCommit_NamesChangesOutsideOfTheStatus(t *testing.T) {
 		}, "metadata.finalizers, metadata.labels"},
 		"Kind":   {"A typed client leaves it out, and a caller may set it.", func(r *Run) { r.TypeMeta = metav1.TypeMeta{Kind: "Run", APIVersion: "example.com/v1"} }, ""},
 		"Empty":  {"An empty map is stored like none.", func(r *Run) { r.Labels = map[string]string{}; r.Finalizers = []string{} }, ""},
-		"Writes": {"A separate request has written it: its answer has another version.", func(r *Run) { r.Spec.Image = "default"; r.ResourceVersion = "1" }, ""},
+		"Writes": {"A separate request has written it: its answer has another version.", func(r *Run) { r.Labels = map[string]string{"a": "b"}; r.ResourceVersion = "1" }, ""},
 	} {
 		for _, how := range []struct {
 			name string

@@ -52,7 +52,10 @@ func kindOf[S any](s S) *kind[S] {
 }
 
 // byValue is an object, and no pointer.
-type byValue struct{ *Run }
+type byValue struct {
+	*Run
+	Status RunStatus `json:"status"`
+}
 
 type marshalled struct{ status.Stamp }
 
@@ -112,7 +115,7 @@ func TestPatch_Refuses(t *testing.T) {
 		"NeverRead":             {objects{unread, changed}, status.FieldNames{}, "metadata.resourceVersion"},
 		"NilUnstructureds":      {objects{&unstructured.Unstructured{}, &unstructured.Unstructured{}}, status.FieldNames{}, "metadata.resourceVersion"},
 		"NilStatus":             {objects{&ptrStatus{}, &ptrStatus{}}, status.FieldNames{}, "the status of *status_test.ptrStatus is nil"},
-		"NoPointer":             {objects{byValue{bigRun()}, byValue{bigRun()}}, status.FieldNames{}, "want a pointer to a struct that has a field"},
+		"NoPointer":             {objects{byValue{Run: bigRun()}, byValue{Run: bigRun()}}, status.FieldNames{}, "want a pointer to a struct that has a field"},
 		"StatusIsText":          {objects{&textStatus{}, &textStatus{}}, status.FieldNames{}, "status: the status: want an object"},
 		"StatusMarshals":        {objects{kindOf(marshalled{}), kindOf(marshalled{})}, status.FieldNames{}, "status: the status: want an object"},
 		"NoStatus":              {objects{&metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}}, status.FieldNames{}, "has no status; want a pointer to a struct"},
@@ -120,10 +123,11 @@ func TestPatch_Refuses(t *testing.T) {
 		"LooseList":             {objects{loose(nil), loose([]any{})}, status.FieldNames{}, "want an object, got []interface {}"},
 		"NoStartedAt":           {objects{kindOf(contract{}), kindOf(contract{})}, status.FieldNames{}, "status.startedAt"},
 		"UnknownName":           {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "startTime"}, "status.startTime"},
+		"UnknownBeforeItIsDone": {objects{bigRun(), bigRun()}, status.FieldNames{FinishedAt: "endTime"}, "status.endTime: the status has no such field"},
 		"UnknownConditions":     {objects{bigRun(), bigRun()}, status.FieldNames{Conditions: "verdicts"}, "status.verdicts"},
 		"NameTwice":             {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "updatedAt"}, `updatedAt and startedAt are both "updatedAt"`},
 		"NameAndSpace":          {objects{loose(map[string]any{}), loose(map[string]any{"a": "b"})}, status.FieldNames{StartedAt: "startTime "}, `FieldNames: the name "startTime " of startedAt is not accepted; want a field directly under status`},
-		"NestedName":            {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "workflow.startedAt"}, "workflow.startedAt"},
+		"NestedName":            {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "workflow.startedAt"}, `the name "workflow.startedAt" of startedAt is not accepted`},
 		"ConditionsOfATextList": {objects{kindOf(texts{}), kindOf(texts{Conditions: []string{"Ready"}})}, status.FieldNames{StartedAt: "-"}, "status.conditions[0]: want an object"},
 		"TimeIsText": {objects{kindOf(struct {
 			contract

@@ -146,6 +146,7 @@ func TestCommit_SendsNothingAfterARefusedSecondPatch(t *testing.T) {
 			result, err := commit(t, s, before, after, done)
 			require.ErrorIs(t, err, answer)
 			require.ErrorContains(t, err, "status.phase", "both answers are named")
+			require.ErrorContains(t, err, "status: commit: patching the conditions of a: ")
 			assert.Empty(t, result)
 			assert.Equal(t, kept, after)
 			assert.Equal(t, 2, s.sent())

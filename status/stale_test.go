@@ -57,6 +57,7 @@ func TestCommit_ComparesOnlyVersionsOfOneObject(t *testing.T) {
 		"NoUID":               {"Objects without uid would share one memory.", "", "1", "1", "2"},
 		"WrittenIsNoNumber":   {"A version that is not a number has no order.", "u", "1", "1", "v2"},
 		"ReadIsNoNumber":      {"Neither has one that was read.", "u", "v1", "1", "2"},
+		"WrittenIsTooLarge":   {"A number has 64 bits.", "u", "1", "1", "99999999999999999999999"},
 		"WrittenIsEmpty":      {"A fake may return no version.", "u", "1", "1", ""},
 		"NewerThanTheWritten": {"The cache has the write of another client.", "u", "3", "1", "2"},
 		"TenIsNewerThanNine":  {"Versions are numbers, not texts.", "u", "10", "1", "9"},

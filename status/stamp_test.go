@@ -53,6 +53,12 @@ func TestObserve(t *testing.T) {
 			facts:  done, generation: 1,
 			want: stamp{ObservedGeneration: 1, StartedAt: at(-time.Minute), FinishedAt: at(0)},
 		},
+		"FinishedAsKnown": {
+			reason: "A Job knows when it ended.",
+			stored: stamp{ObservedGeneration: 1, StartedAt: at(-time.Hour)},
+			facts:  status.Facts{Progress: status.Done, FinishedAt: noon.Add(-time.Minute)}, generation: 1,
+			want: stamp{ObservedGeneration: 1, StartedAt: at(-time.Hour), FinishedAt: at(-time.Minute)},
+		},
 		"FinishedForGood": {
 			reason: "finishedAt never moves, although the generation of a finished object does.",
 			stored: stamp{ObservedGeneration: 1, StartedAt: at(-time.Hour), FinishedAt: at(-time.Minute)},

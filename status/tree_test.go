@@ -67,6 +67,11 @@ func TestPatch_UnstructuredObjectWithoutStatus(t *testing.T) {
 	assert.Nil(t, patch, "null is the same as no field")
 	assert.NotContains(t, after.Object, "status")
 
+	before, after = bare(), loose(map[string]any{"a": nil})
+	_, err = status.FieldNames{}.Patch(before, after, status.Facts{}, noon)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{}, after.Object["status"], "as the API server stores it")
+
 	before, after = idle(nil), bare()
 	patch, err = status.FieldNames{}.Patch(before, after, running, noon)
 	require.NoError(t, err)

@@ -4,7 +4,6 @@
 package status_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,9 +39,8 @@ func TestPatch_UnstructuredConditions(t *testing.T) {
 		if patch == nil {
 			return nil
 		}
-		var p struct{ Status struct{ Conditions []any } }
-		require.NoError(t, json.Unmarshal(patch, &p))
-		return p.Status.Conditions
+		require.NotEmpty(t, patch)
+		return conditionList(after)
 	}
 	t.Run("ALaterTimeIsNoTransition", func(t *testing.T) {
 		after, conds := conditionsAt(before)
@@ -57,6 +55,20 @@ func TestPatch_UnstructuredConditions(t *testing.T) {
 			"type": "Ready", "status": "True", "reason": "Ok", "message": "new",
 			"lastTransitionTime": "2025-06-01T11:00:00.123Z", "severity": "Info",
 		}, patched(t, after)[0], "in its stored form, and without a generation, which the stored condition does not have")
+	})
+	t.Run("AStatusGetsAGeneration", func(t *testing.T) {
+		typed := bigRun()
+		typed.Status.Conditions[0].ObservedGeneration = 0
+		next := typed.DeepCopy()
+		next.Status.Conditions[0].Status = "False"
+		_, err := status.FieldNames{}.Patch(typed, next, running, noon)
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, next.Status.Conditions[0].ObservedGeneration, "a new verdict is of the spec that was read")
+	})
+	t.Run("AGenerationOfTheCaller", func(t *testing.T) {
+		after, conds := conditionsAt(before)
+		conds[0]["observedGeneration"] = int64(1)
+		assert.Equal(t, int64(1), patched(t, after)[0].(map[string]any)["observedGeneration"])
 	})
 	t.Run("AFieldOfTheirOwn", func(t *testing.T) {
 		after, conds := conditionsAt(before)

@@ -109,6 +109,17 @@ func TestHeartbeat_WithoutUpdatedAt(t *testing.T) {
 	result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, before.DeepCopy(), status.Facts{})
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
+
+	s.create("b")
+	s.prunes = []string{"updatedAt"}
+	pruned := via(client[Run]{s}.Patch, status.Writer{Heartbeat: time.Second})
+	s.sent()
+	for i := range 4 { // a schema without updatedAt never shows a heartbeat
+		before = get[Run](t, s, "b")
+		_, err = pruned.Commit(t.Context(), before, before.DeepCopy(), running)
+		assert.Equal(t, i == 0, err != nil, "commit %d: %v", i, err)
+	}
+	assert.Equal(t, 1, s.sent())
 }
 
 func TestOnCommit(t *testing.T) {
@@ -210,6 +221,22 @@ func TestCommit_CarriesOverWhatIsNotItsOwn(t *testing.T) {
 	require.Len(t, stored.Status.Conditions, 2)
 	assert.Equal(t, "Up", stored.Status.Conditions[0].Reason)
 	assert.Equal(t, "Bound", stored.Status.Conditions[1].Type)
+
+	// The first write of another controller, too.
+	s.create("b")
+	fresh := get[Run](t, s, "b")
+	s.restatus("b", `{"updatedAt":"2025-06-01T12:00:00Z","conditions":[{"type":"Bound","status":"True","reason":"Ok","message":"","lastTransitionTime":"2025-06-01T12:00:00Z"}]}`)
+	_, err = via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), fresh, withPhase(fresh, "Running"), running)
+	require.NoError(t, err)
+	assert.Equal(t, "Running", get[Run](t, s, "b").Status.Phase)
+	assert.Len(t, get[Run](t, s, "b").Status.Conditions, 1)
+
+	// A condition that both have changed is a conflict, whoever owns it.
+	stale := stored.DeepCopy()
+	status.SetCondition(&stale.Status.Conditions, cond("Bound", "False", "Lost"), noon)
+	s.restatus("a", `{"conditions":[`+encode(t, stored.Status.Conditions[0])+`,{"type":"Bound","status":"True","reason":"Other","message":"","lastTransitionTime":"2025-06-01T12:00:00Z"}]}`)
+	_, err = via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), stored, stale, running)
+	require.ErrorIs(t, err, status.ErrFieldConflict)
 
 	// A condition of its own that another writer has changed is a conflict.
 	s.restatus("a", `{"conditions":[`+ready+`]}`)
