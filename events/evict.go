@@ -84,9 +84,13 @@ func (e *engine) evict(o *object) {
 	e.seriesCount -= len(o.series)
 	o.isGone = true
 	delete(e.objects, o.key)
-	o.namespace.members--
-	if o.namespace.members == 0 {
-		delete(e.namespaces, o.namespace.name)
+	n := o.namespace
+	if o.isParked {
+		n.waiting = slices.DeleteFunc(n.waiting, func(other *object) bool { return other == o })
+	}
+	n.members--
+	if n.members == 0 {
+		delete(e.namespaces, n.name)
 	}
 }
 

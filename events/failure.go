@@ -69,7 +69,7 @@ func verdictOf(err error) (v verdict) {
 	return verdict{
 		reason:   reason,
 		canceled: errtree.Canceled(err),
-		routine:  reason == Conflict && errtree.Conflict(err),
+		routine:  errtree.Conflict(err),
 	}
 }
 

@@ -100,7 +100,7 @@ func (e *engine) logRoute(log logr.Logger, w *write, got reply) {
 	why := ""
 	e.locked(func() {
 		now := time.Now()
-		isDue = e.routed.IsZero() || now.Sub(e.routed) >= time.Hour
+		isDue = now.Sub(e.routed) >= time.Hour
 		why = w.object.namespace.refusal
 		if isDue {
 			e.routed = now

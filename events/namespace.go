@@ -28,12 +28,8 @@ type health struct {
 
 func (h *health) isFailing() bool { return !h.failing.IsZero() }
 
-// fail pauses h for a quarter of the time that it has failed for. Requests that
-// were under way together fail once.
+// fail pauses h for a quarter of the time that it has failed for.
 func (h *health) fail(now time.Time, longest time.Duration) {
-	if now.Before(h.until) {
-		return
-	}
 	if !h.isFailing() {
 		h.failing = now
 	}
@@ -49,35 +45,22 @@ func (n *namespace) share() int {
 	return perNamespace
 }
 
-// park has an object wait in the list of its namespace, which may hold objects
-// that are gone.
+// park has an object wait in the list of its namespace.
 func (n *namespace) park(o *object) {
-	if len(n.waiting) > 2*n.members+16 {
-		kept := n.waiting[:0]
-		for _, other := range n.waiting {
-			if other.isParked && !other.isGone {
-				kept = append(kept, other)
-			}
-		}
-		clear(n.waiting[len(kept):])
-		n.waiting = kept
-	}
 	o.isParked = true
 	n.waiting = append(n.waiting, o)
 }
 
 // unpark returns the object that has waited for the longest time, or nil.
 func (n *namespace) unpark() *object {
-	for len(n.waiting) > 0 {
-		o := n.waiting[0]
-		n.waiting[0] = nil
-		n.waiting = n.waiting[1:]
-		if o.isParked && !o.isGone {
-			o.isParked = false
-			return o
-		}
+	if len(n.waiting) == 0 {
+		return nil
 	}
-	return nil
+	o := n.waiting[0]
+	n.waiting[0] = nil
+	n.waiting = n.waiting[1:]
+	o.isParked = false
+	return o
 }
 
 // release queues the objects of a namespace that may have a request now. In a
@@ -115,16 +98,6 @@ func (e *engine) wake(n *namespace, o *object, now time.Time) {
 	o.planned = n.until
 	o.line.Store(o.lineOf())
 	e.queue.AddAfter(o, n.until.Sub(now))
-}
-
-// unwake is called when the pause of a namespace has ended early. Its waker,
-// which waits for the planned end, may come now.
-func (e *engine) unwake(n *namespace) {
-	o := n.waker
-	n.waker = nil
-	if o != nil {
-		e.schedule(o, time.Now())
-	}
 }
 
 // dropWaiting gives up what waits about an object whose namespace is absent or

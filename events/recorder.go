@@ -62,7 +62,7 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r == nil || r.engine == nil {
+	if r == nil {
 		return nil, nil //nolint:nilnil // a nil Recorder records nothing
 	}
 	return &Recorder{engine: r.engine, controller: controller}, nil
@@ -194,17 +194,10 @@ func (r *Recorder) counted(o *occurrence) (ok bool) {
 // discard counts an occurrence that cannot be recorded.
 func (r *Recorder) discard(cause string, err error) {
 	detail := err.Error()
-	r.locked(func() { r.discarded(cause, detail) })
-}
-
-// discarded counts an occurrence that cannot be recorded. mu must be held.
-func (e *engine) discarded(cause, detail string) {
-	e.stats.Recorded++
-	if e.isClosed {
-		cause = LostShutdown
-		detail = afterStart
-	}
-	e.lose(cause, 1, detail)
+	r.locked(func() {
+		r.stats.Recorded++
+		r.lose(cause, 1, detail)
+	})
 }
 
 const afterStart = "recorded after RunWith had returned"

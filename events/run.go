@@ -101,13 +101,10 @@ func clean(ctx context.Context, err error) (yes bool) {
 	if err == nil || errtree.Canceled(err) {
 		return true
 	}
-	return same(err, ctx.Err()) || same(err, context.Cause(ctx))
+	// Not the other way round: the error of a manager whose grace period was
+	// exceeded wraps the error of a context.
+	return errors.Is(ctx.Err(), err) || errors.Is(context.Cause(ctx), err)
 }
-
-// same reports whether a and b are one error. Unlike ==, it compares errors of
-// any type. It is false where one wraps the other: the error of a manager whose
-// grace period was exceeded wraps the error of a context.
-func same(a, b error) bool { return errors.Is(a, b) && errors.Is(b, a) }
 
 // close ends the Recorder: what waits is lost.
 func (e *engine) close(log logr.Logger) {
@@ -122,12 +119,10 @@ func (e *engine) close(log logr.Logger) {
 			default:
 				e.dropAll(o, LostShutdown, tooSlow)
 			}
-			o.isGone = true
 		}
 		clear(e.objects)
 		clear(e.namespaces)
 		e.seriesCount = 0
-		e.changed.Broadcast()
 		lines, _ = e.losses.unlogged(time.Now(), true)
 	})
 	report(log, lines)
@@ -151,13 +146,9 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	// code.
 	flushing, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.flush(flushing, r.logger(ctx), func() bool { return r.isClosed || r.stats.Pending == 0 })
+	r.flush(flushing, r.logger(ctx), func() bool { return r.stats.Pending == 0 })
 	var pending int64
-	r.locked(func() {
-		if !r.isClosed {
-			pending = r.stats.Pending
-		}
-	})
+	r.locked(func() { pending = r.stats.Pending })
 	if pending == 0 || ctx.Err() == nil {
 		return nil
 	}
@@ -277,9 +268,6 @@ func (e *engine) awaitChange(log logr.Logger) {
 // counts. A count is written where that takes no time: now, and if the server
 // and the namespace answer.
 func (e *engine) isWritten(deadline time.Time) bool {
-	if e.stats.Pending == 0 {
-		return true
-	}
 	for _, o := range e.objects {
 		if !e.isWrittenAbout(o, deadline) {
 			return false

@@ -290,7 +290,6 @@ func (e *engine) works(n *namespace) {
 	n.health = health{}
 	n.isDenied = false
 	e.server = health{}
-	e.unwake(n)
 }
 
 // again has the next request about an object wait.

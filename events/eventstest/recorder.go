@@ -110,10 +110,10 @@ func (r *Recorder) Eventf(
 // conflicts add nothing: in a cluster a conflict is a failure only when it goes
 // on for minutes.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
-	reason, _ := events.Classify(err)
-	if reason == events.Conflict && holds(errtree.Conflict, err) {
+	if holds(errtree.Conflict, err) {
 		return
 	}
+	reason, _ := events.Classify(err)
 	r.FailureReason(obj, reason, err)
 }
 

@@ -113,8 +113,8 @@ func Reference(obj runtime.Object, scheme Scheme) (ref corev1.ObjectReference, e
 		if isnil.Is(scheme) {
 			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
 		}
-		known, _, err := scheme.ObjectKinds(obj)
-		if err != nil || len(known) == 0 || known[0].Kind == "" {
+		known, _, _ := scheme.ObjectKinds(obj)
+		if len(known) == 0 {
 			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
 		}
 		gvk = known[0]
