@@ -6,6 +6,7 @@ package events_test
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -136,6 +137,30 @@ func TestCoreEvents_CarryBothGenerationsOfFields(t *testing.T) {
 		assert.Equal(t, int32(5), ev.Series.Count)
 		assert.True(t, ev.DeprecatedLastTimestamp.Time.Equal(last))
 		assert.True(t, ev.Series.LastObservedTime.Time.Equal(last))
+	})
+}
+
+func TestCoreEvents_AreCreatedWithTheirCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(events.NewCoreSink(s.core), controller, events.Options{})
+		require.NoError(t, err)
+		for range 3 {
+			time.Sleep(time.Second)
+			rec.Failure(object("a"), errAway)
+		}
+		last := time.Now()
+		require.NoError(t, rec.Flush(t.Context()))
+		require.Len(t, s.all(), 1)
+		ev := s.all()[0]
+		assert.Equal(t, int32(3), ev.DeprecatedCount)
+		assert.True(t, ev.DeprecatedLastTimestamp.Time.Equal(last))
+		require.NotNil(t, ev.Series)
+		assert.Equal(t, int32(3), ev.Series.Count)
+		assert.True(t, ev.Series.LastObservedTime.Time.Equal(last))
+		host, err := os.Hostname()
+		require.NoError(t, err)
+		assert.Equal(t, host, ev.ReportingInstance, "without an Instance")
 	})
 }
 

@@ -5,6 +5,8 @@ package events_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -42,9 +46,9 @@ func TestFlush_EndsNoPauseButTheOneAtHand(t *testing.T) {
 	})
 }
 
-// TestFlush_ThatGaveUpHurriesNoMore: a count that it left in the queue waits
+// TestFlush_ThatGaveUpEndsNoPause: a count that it left in the queue waits
 // for the end of its pause, as it would have.
-func TestFlush_ThatGaveUpHurriesNoMore(t *testing.T) {
+func TestFlush_ThatGaveUpEndsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error {
 			time.Sleep(time.Second)
@@ -168,5 +172,63 @@ func TestFlush_WaitsForNoPauseAfterARejectedText(t *testing.T) {
 		assert.Zero(t, time.Since(began))
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
+	})
+}
+
+// TestFlush_WritesNowWhatHasFailedForLong, with workers that run and without.
+func TestFlush_WritesNowWhatHasFailedForLong(t *testing.T) {
+	for name, failure := range map[string]error{"Server": errors.New("connection refused"), "Namespace": apierrors.NewInternalError(errAway)} {
+		for _, isRunning := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%t", name, isRunning), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var isUp atomic.Bool
+					s := &server{refuse: func(context.Context, request) error {
+						if isUp.Load() {
+							return nil
+						}
+						return failure
+					}}
+					rec, err := events.New(s.sink(), controller, events.Options{})
+					require.NoError(t, err)
+					if isRunning {
+						run(t, rec)
+					}
+					for _, o := range objects(5) {
+						rec.Failure(o, errAway)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+time.Second)
+					defer cancel()
+					require.Error(t, rec.Flush(ctx))
+					isUp.Store(true)
+					ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					require.NoError(t, rec.Flush(ctx))
+					assert.Len(t, s.all(), 5)
+				})
+			})
+		}
+	}
+}
+
+// TestRunWith_GoesOnAfterTheWorkersOfAFlush have ended.
+func TestRunWith_GoesOnAfterTheWorkersOfAFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(ctx context.Context, _ request) error {
+			if time.Now().Second() < 30 {
+				return failures()["Hangs"](ctx)
+			}
+			return nil
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		rec.Failure(object("a"), errAway)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		go func() { _ = rec.Flush(ctx) }()
+		synctest.Wait()
+		stop := run(t, rec)
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 1)
+		require.NoError(t, stop())
 	})
 }

@@ -45,6 +45,7 @@ func TestRelatedAndFieldPath_DistinguishSeries(t *testing.T) {
 		for _, ev := range s.all() {
 			id := ev.Regarding.FieldPath
 			if ev.Related != nil {
+				assert.NotEmpty(t, ev.Related.Kind)
 				id += ev.Related.Name
 			}
 			seen[id] = ev.Series.Count
@@ -119,6 +120,18 @@ func TestFailure_WritesWhatIsNotARoutineConflict(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFailureReason_WritesAConflict: the caller has said what it is.
+func TestFailureReason_WritesAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		rec.FailureReason(object("a"), "LockHeld", overtaken{})
+		synctest.Wait()
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, "LockHeld", s.all()[0].Reason)
+	})
 }
 
 func failEach5s(rec *events.Recorder, err error, times int) {

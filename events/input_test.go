@@ -205,6 +205,65 @@ func TestOneLine_AMinuteForEachCause(t *testing.T) {
 		assert.LessOrEqual(t, len(log), 2*11)
 		assert.GreaterOrEqual(t, len(log), 2*2)
 		assert.NotContains(t, log.String(), "secret note")
+		assert.NotContains(t, log.String(), `"level"`, "each line is an error")
+	})
+}
+
+// TestLog_OfANamespaceThatIsGone is information: its Events go with it.
+func TestLog_OfANamespaceThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, err := events.New((&server{refuse: func(context.Context, request) error { return namespaceAbsent() }}).sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		require.NoError(t, stop())
+		require.Len(t, log, 1)
+		assert.Contains(t, log[0], `"level"=0 "msg"="Dropped events"`)
+	})
+}
+
+// TestLog_IsEmptyWhereNothingIsRefused, also where core/v1 is the only group.
+func TestLog_IsEmptyWhereNothingIsRefused(t *testing.T) {
+	s := &server{}
+	for name, sink := range map[string]*events.Sink{"Both": s.sink(), "Core": events.NewCoreSink(s.core)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rec, err := events.New(sink, controller, events.Options{})
+				require.NoError(t, err)
+				var log lines
+				stop := runLogged(t, rec, &log)
+				rec.Failure(object("a"), errAway)
+				synctest.Wait()
+				require.NoError(t, stop())
+				assert.NotEmpty(t, s.all())
+				assert.Empty(t, log)
+			})
+		})
+	}
+}
+
+// TestLog_OfALossComesAfterItsMinute without another call, or at the end.
+func TestLog_OfALossComesAfterItsMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, err := events.New((&server{}).sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		for _, want := range []int{1, 1} {
+			rec.Failure(nil, errAway)
+			synctest.Wait()
+			assert.Len(t, log, want)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Len(t, log, 2, "at the end of the minute")
+		rec.Failure(nil, errAway)
+		synctest.Wait()
+		assert.Len(t, log, 2)
+		require.NoError(t, stop())
+		assert.Len(t, log, 3)
 	})
 }
 
@@ -224,9 +283,28 @@ func TestLog_NamesTheMissingPermission(t *testing.T) {
 			rec.Failure(o, errAway)
 		}
 		synctest.Wait()
-		require.NoError(t, stop())
 		assert.Len(t, log, 1, "once, not for each event")
+		for range 4 {
+			time.Sleep(30 * time.Minute)
+			rec.FailureReason(object("a"), "Again", errors.New(time.Now().String()))
+		}
+		synctest.Wait()
+		require.NoError(t, stop())
+		assert.Len(t, log, 3, "and once an hour")
 		assert.Contains(t, log.String(), "events.events.k8s.io")
+	})
+}
+
+// TestText_BeyondItsNoteIsNoChange: it would make equal Events.
+func TestText_BeyondItsNoteIsNoChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for i := range 5 {
+			rec.Failure(object("a"), fmt.Errorf("%s%d", strings.Repeat("x", 5000), i))
+		}
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 1)
 	})
 }
 

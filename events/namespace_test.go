@@ -113,6 +113,23 @@ func TestAPausedNamespace_WakesThoughItsObjectWasEvicted(t *testing.T) {
 	}
 }
 
+// TestANamespaceThatIsGone_TakesAllOfItsEvents, and not a request for each.
+func TestANamespaceThatIsGone_TakesAllOfItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(time.Second)
+			return namespaceAbsent()
+		}}
+		rec, _ := start(t, s, events.Options{})
+		for _, o := range objects(100) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, map[string]int64{events.LostNamespaceGone: 100}, rec.Stats().Lost)
+		assert.Len(t, s.asked(), 2)
+	})
+}
+
 // TestTheServer_WorksOnceItAnswersForANamespace, also if this is a refusal:
 // others need not wait for the answer to one request at a time.
 func TestTheServer_WorksOnceItAnswersForANamespace(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -248,12 +250,16 @@ func TestOnResult_ThatPanicsFailsNoReconcile(t *testing.T) {
 		t.Run(entry, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
+				var log lines
+				klog.SetLogger(log.logger())
+				defer klog.ClearLogger()
 				rec, stop := start(t, s, events.Options{OnResult: func(string, int64) { explode() }})
 				assert.NotPanics(t, func() { do(rec, embedded{}) })
 				assert.NotPanics(t, func() { do(rec, object("a")) })
 				rec.Failure(object("b"), errAway)
 				require.NoError(t, stop())
 				assert.NotEmpty(t, s.all())
+				assert.Equal(t, 1, strings.Count(log.String(), "Options.OnResult panicked"), "the first panic is logged")
 				assertAccounts(t, rec)
 			})
 		})

@@ -188,6 +188,87 @@ func TestSeries_OfAllObjectsAreBounded(t *testing.T) {
 	})
 }
 
+// TestSeries_ThatIsBeingWrittenIsNotDropped: its request may fail.
+func TestSeries_ThatIsBeingWrittenIsNotDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Bool
+		s := &server{refuse: func(context.Context, request) error {
+			if asked.Swap(true) {
+				return nil
+			}
+			time.Sleep(time.Second)
+			return unavailable()
+		}}
+		rec, _ := start(t, s, events.Options{MaxObjects: 1})
+		for i := range 5 {
+			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("R", i), "Run", "")
+			synctest.Wait()
+		}
+		assert.Equal(t, map[string]int64{events.LostSeriesFull: 1}, rec.Stats().Lost, "four series wait")
+		time.Sleep(time.Hour)
+		assert.Len(t, s.all(), 4)
+		assert.Empty(t, events.Unbalanced(rec))
+	})
+}
+
+// TestSeries_OfAnotherObjectIsDropped, where those of the object wait.
+func TestSeries_OfAnotherObjectIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{MaxObjects: 2})
+		for i := range 4 {
+			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("R", i), "Run", "")
+		}
+		time.Sleep(time.Hour)
+		for i := range 8 {
+			rec.Eventf(object("b"), nil, "Normal", fmt.Sprint("R", i), "Run", "")
+		}
+		time.Sleep(time.Hour)
+		assert.Len(t, s.all(), 12)
+		for i, o := range objects(8) {
+			for j := range 8 {
+				rec.Eventf(o, nil, "Normal", fmt.Sprint("R", j), "Run", "")
+			}
+			time.Sleep(time.Hour)
+			assert.Len(t, s.all(), 12+8*(i+1), "the last one is evicted, not the new one")
+		}
+		assert.Empty(t, rec.Stats().Lost)
+	})
+}
+
+// TestSeries_WithACountIsDropped for another. The Event of the count is stored.
+func TestSeries_WithACountIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, _ := start(t, &server{}, events.Options{MaxObjects: 1})
+		for _, pause := range []time.Duration{2 * time.Minute, 0, 0} {
+			for i := range 4 {
+				rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("R", i), "Run", "")
+				synctest.Wait()
+			}
+			time.Sleep(pause)
+		}
+		require.Equal(t, int64(5), rec.Stats().Pending, "each series has a count that waits")
+		rec.Eventf(object("a"), nil, "Normal", "R4", "Run", "")
+		assert.Empty(t, events.Unbalanced(rec))
+		assert.Empty(t, rec.Stats().Lost)
+	})
+}
+
+// TestSeries_ThatWasRejectedIsDropped for another.
+func TestSeries_ThatWasRejectedIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error { return rejected() }}
+		rec, _ := start(t, s, events.Options{MaxObjects: 1})
+		for i := range 8 {
+			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("R", i), "Run", "")
+			time.Sleep(time.Minute)
+		}
+		rec.Failure(object("b"), errAway)
+		time.Sleep(time.Minute)
+		assert.Equal(t, map[string]int64{events.LostRejected: 9}, rec.Stats().Lost, "nor does its object stay")
+	})
+}
+
 // TestRefusalInOneNamespace_LeavesTheOthersTheirGroup: a Role is of one
 // namespace.
 //

@@ -174,6 +174,39 @@ func TestStart_WaitsForNoDeadServerWithOnlyCounts(t *testing.T) {
 	}
 }
 
+func TestRunWith_WaitsForAnEventThatIsBeingWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hasFailed atomic.Bool
+		s := &server{refuse: func(ctx context.Context, _ request) error {
+			if !hasFailed.Swap(true) {
+				return failures()["500"](ctx)
+			}
+			return slowly(2*time.Second)(ctx, request{})
+		}}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Second) // the namespace fails, and a request is under way
+		require.NoError(t, stop())
+		assert.Empty(t, rec.Stats().Lost)
+	})
+}
+
+// TestRunWith_WaitsForNoTokenThatComesTooLate.
+func TestRunWith_WaitsForNoTokenThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, stop := start(t, &server{}, events.Options{WritesPerMinute: 1})
+		rec.Failure(object("a"), errAway)
+		rec.Eventf(object("b"), nil, "Normal", "A", "", "")
+		synctest.Wait()
+		rec.Failure(object("a"), errors.New("another"))
+		rec.Eventf(object("b"), nil, "Normal", "A", "", "")
+		began := time.Now()
+		require.NoError(t, stop())
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost)
+	})
+}
+
 // TestRunWith_ReturnsTheErrorOfRunAlone: a lost Event does not end a controller
 // with an error.
 func TestRunWith_ReturnsTheErrorOfRunAlone(t *testing.T) {

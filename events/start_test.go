@@ -103,14 +103,29 @@ func TestFlush_ManyAtOnce(t *testing.T) {
 	})
 }
 
+// untouched is an error whose methods may not be called.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Error() string {
+	u.t.Error("Error was called")
+	return ""
+}
+
+func (u untouched) Unwrap() error {
+	u.t.Error("Unwrap was called")
+	return nil
+}
+
 func TestDisabled_DoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{Disabled: true})
-		rec.Failure(object("a"), errAway)
-		rec.FailureReason(nil, "A", errAway)
-		rec.Eventf(nil, nil, "", "", "", "")
+		rec.Failure(object("a"), untouched{t})
+		rec.Failure(object("a"), nil)
+		rec.FailureReason(nil, "A", untouched{t})
+		rec.Eventf(nil, nil, "", "", "", "%v", untouched{t})
 		rec.Legacy().Event(nil, "", "", "")
+		rec.Legacy().AnnotatedEventf(nil, nil, "", "", "%v", untouched{t})
 		require.NoError(t, rec.Flush(t.Context()))
 		synctest.Wait()
 		require.NoError(t, stop())
@@ -122,6 +137,7 @@ func TestDisabled_DoesNothing(t *testing.T) {
 func TestNilRecorder_DoesNothing(t *testing.T) {
 	var rec *events.Recorder
 	rec.Failure(object("a"), errAway)
+	rec.Failure(object("a"), nil)
 	rec.FailureReason(object("a"), "A", errAway)
 	rec.Eventf(object("a"), nil, "Normal", "A", "", "")
 	rec.Legacy().Event(object("a"), "Normal", "A", "")
