@@ -46,9 +46,9 @@ const (
 	// staleDelay is when a run is read again whose cached copy is older than
 	// the last write.
 	staleDelay = 200 * time.Millisecond
-	// shortestBackoff is the pause after a first error. The runs of a second in
-	// which the API server is away try again two or three times.
-	shortestBackoff = 200 * time.Millisecond
+	// shortestBackoff is the pause after a first error. What fails rarely succeeds
+	// within a second, and an API server that restarts takes several.
+	shortestBackoff = time.Second
 	// longestBackoff is the longest pause after errors. A Secret that comes late
 	// and a quota that has room again cause no event.
 	longestBackoff = 2 * time.Minute
