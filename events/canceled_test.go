@@ -38,9 +38,9 @@ func TestCancelledReconcile_IsNoFailure(t *testing.T) {
 	})
 }
 
-// TestFailure_BesideCancelledOnesIsTold: one of several concurrent steps fails,
+// TestFailure_AmongCancelledOnesIsWritten: one of several concurrent steps fails,
 // and the others are cancelled for that reason.
-func TestFailure_BesideCancelledOnesIsTold(t *testing.T) {
+func TestFailure_AmongCancelledOnesIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		rec, stop := start(t, s, events.Options{})

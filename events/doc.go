@@ -31,9 +31,9 @@
 // the next failure are texts like any other. A recovery is written after its
 // failure. A recovery that waits when the object fails again is not written.
 //
-// First Events go ahead of changed texts and counts, of the same object and of
-// others. These go ahead of all in namespaces whose requests fail. Each tenth
-// turn is for the second, and each tenth for the third.
+// Where requests wait for the total cap, there are three classes: first Events,
+// then changed texts and counts, then all requests in namespaces whose requests
+// fail. Each tenth request is of the second class, and each tenth of the third.
 //
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.
@@ -46,10 +46,10 @@
 // up to 30 seconds, after a 403 from 15 seconds up to ten minutes. A namespace
 // whose requests fail has one request at a time, and all of these have half of
 // the workers. Where no connection, 401, 429, 502 or 503 answers, all requests
-// pause. Nothing is given up: an Event is lost when its object is evicted or when
-// RunWith ends. Events of a namespace that is gone, and Events that the API
-// server finds invalid, are lost. [Recorder.Stats] counts losses by cause, and
-// the log has a line a minute for each.
+// pause. A request is repeated until it succeeds: an Event is lost when its
+// object is evicted or when RunWith ends. Events of a namespace that is gone,
+// and Events that the API server finds invalid, are lost. [Recorder.Stats]
+// counts losses by cause, and the log has a line a minute for each.
 //
 // # What to expect
 //

@@ -102,7 +102,7 @@ func TestFaults_AreCountedOnce(t *testing.T) {
 
 // The causes of an Invalid are its fields. For any other refusal, and for an
 // Invalid without causes, the error quotes the server.
-func TestRefusal_IsToldInTheWordsOfTheServer(t *testing.T) {
+func TestRefusal_IsLoggedInTheWordsOfTheServer(t *testing.T) {
 	bare := rejected()
 	bare.ErrStatus.Details.Causes = nil
 	for name, tc := range map[string]struct {
