@@ -195,5 +195,8 @@ func TestSetConditions_ReportsNoChangeOfAnEqualReconcile(t *testing.T) {
 	next := cond("Ready", "True", "Ok")
 	next.ObservedGeneration = 4
 	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), next))
+	older := cond("Ready", "False", "Late")
+	older.ObservedGeneration = 3
+	assert.False(t, w.SetConditions(&conds, noon.Add(time.Hour), older), "a verdict on an older spec loses")
 	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), cond("Ready", "True", "Slow")))
 }
