@@ -29,8 +29,8 @@ func TestAnHourOverQuota(t *testing.T) {
 	const n = 100
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		var quota quota
-		s.before = quota.admit
+		limit := new(quota)
+		s.before = limit.admit
 		s.after = func(c change) { clusterReacts(s, c) }
 		life, kill := context.WithCancel(t.Context())
 		sent := &requests{through: &process{server: s, life: life}}
@@ -38,14 +38,14 @@ func TestAnHourOverQuota(t *testing.T) {
 		go func() { ended <- ours(life, config(sent)) }()
 		time.Sleep(time.Second)
 
-		quota.set(true)
+		limit.set(true)
 		began := time.Now()
 		for i := range n {
 			create(s, fmt.Sprint("run-", i))
 		}
 		time.Sleep(time.Hour)
 		lifted := time.Now()
-		quota.set(false)
+		limit.set(false)
 		jobsBefore := s.createdOf(jobs)
 		time.Sleep(10 * time.Minute)
 		kill()

@@ -99,13 +99,13 @@ func withoutSeats(ctx context.Context, t *testing.T, w *world) func() {
 		BorrowingLimitPercent:    new(int32(0)),
 		LimitResponse:            flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject},
 	}
-	every := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, Namespaces: []string{"*"}}
+	all := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, Namespaces: []string{"*"}}
 	schema := &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: w.user}}
 	schema.Spec.PriorityLevelConfiguration.Name = level.Name
 	schema.Spec.MatchingPrecedence = 2
 	schema.Spec.Rules = []flowcontrolv1.PolicyRulesWithSubjects{{
 		Subjects:      []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: w.user}}},
-		ResourceRules: []flowcontrolv1.ResourcePolicyRule{every},
+		ResourceRules: []flowcontrolv1.ResourcePolicyRule{all},
 	}}
 	flows := w.Kube.FlowcontrolV1()
 	_, err := flows.PriorityLevelConfigurations().Create(ctx, level, metav1.CreateOptions{})
