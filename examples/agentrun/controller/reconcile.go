@@ -63,8 +63,8 @@ const (
 	// startingTime is how long an API server may refuse valid requests after its
 	// start.
 	startingTime = 10 * time.Second
-	// handOver is how long after the last write of another process this one may
-	// begin, and still report again what that one recorded.
+	// handOver is how long the end of a run is new: within it, a process reports
+	// an end that another one may not have reported.
 	handOver = time.Minute
 	// heartbeat is the longest time between two status writes of a run that
 	// has not ended. An updatedAt that stops moving means a stuck controller.
@@ -86,11 +86,8 @@ type Reconciler struct {
 
 	noPodsAfter time.Duration
 
-	first sync.Once
-	since time.Time    // the first attempt of this process
-	again sync.Map     // uids of runs that were reported again
-	sent  sync.Map     // uids of runs whose end was sent, and got no answer
-	away  atomic.Int64 // when the API server could last not be reached, in nanoseconds
+	reported sync.Map     // by name, the uid of the run whose end this process has reported
+	away     atomic.Int64 // when the API server could last not be reached, in nanoseconds
 }
 
 // Reconcile makes an attempt at one run, and measures it.
@@ -106,7 +103,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		attribute.String("reconcileID", string(controller.ReconcileIDFromContext(ctx))), // as in the log
 	)
 
-	r.first.Do(func() { r.since = time.Now().Truncate(time.Second) })
 	after, err = r.advance(ctx, req.NamespacedName)
 	switch {
 	case err == nil:
@@ -127,20 +123,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 //     seconds (untilStart), so that one write says that the Job exists and runs.
 //   - Pending, Running: the status follows the Job (enter in phases.go).
 //   - Succeeded, Failed, Cancelled: the end is recorded, then reported
-//     (reportEnd). If the answer to that write is lost, the next attempt does.
-//   - a second later Step gives the Job its final TTL. A process that was killed
-//     before may have lost the Event, so the next one reports that run again.
+//     (reportEnd). If the answer to that write is lost, or the process is killed
+//     then, the next attempt reports it (isUnreported).
+//   - a second later Step gives the Job its final TTL.
 //   - after its retention the Sweeper deletes the run (retention.go).
 func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	run := new(v1alpha1.AgentRun)
 	err := r.Get(ctx, key, run)
+	if apierrors.IsNotFound(err) {
+		r.reported.Delete(key)
+		return 0, nil // the Job of a deleted run goes with it
+	}
 	if err != nil {
-		return 0, client.IgnoreNotFound(err) // the Job of a deleted run goes with it
+		return 0, err
 	}
 	if r.writer.IsStale(run) {
 		return staleDelay, nil // the cache does not show the last write yet
 	}
-	if r.reportAgain(ctx, run) {
+	if r.isUnreported(ctx, run) {
+		r.reportEnd(ctx, run)
 		return releaseDelay, nil // until then the Event is written
 	}
 	before := run.DeepCopy()
@@ -170,12 +171,8 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		return 0, ctx.Err() // the controller stops, and err may be of that
 	}
 	written, unwritten := r.record(ctx, before, run, found)
-	hasEnded := run.Status.Phase.Terminal() && !before.Status.Phase.Terminal()
-	switch {
-	case hasEnded && written:
-		r.reportEnd(ctx, run, failed) // also if the API server did not keep a field
-	case hasEnded && isUnanswered(unwritten):
-		r.sent.Store(run.UID, nil)
+	if written && run.Status.Phase.Terminal() && !before.Status.Phase.Terminal() {
+		r.reportEnd(ctx, run) // also if the API server did not keep a field
 	}
 	outage = r.outage(ctx, unwritten, secret)
 	switch {
@@ -186,10 +183,6 @@ func (r *Reconciler) advance(ctx context.Context, key types.NamespacedName) (tim
 		r.events.Failure(before, unwritten)
 		return 0, errors.Join(unwritten, err)
 	case before.Status.Phase.Terminal():
-		_, isSent := r.sent.Load(run.UID)
-		if isSent {
-			r.reportEnd(ctx, run, failureOf(run))
-		}
 		return found.After, err
 	case run.Status.Phase.Terminal():
 		return releaseDelay, nil
@@ -239,8 +232,9 @@ func (r *Reconciler) record(
 
 // reportEnd reports the recorded end of a run, and why it failed. A count or an
 // Event of something that was not recorded would come again.
-func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun, failed error) {
-	r.sent.Delete(run.UID)
+func (r *Reconciler) reportEnd(ctx context.Context, run *v1alpha1.AgentRun) {
+	r.reported.Store(client.ObjectKeyFromObject(run), run.UID)
+	failed := failureOf(run)
 	r.events.Failure(run, failed)
 	st := run.Status
 	result := metrics.Success
@@ -279,28 +273,23 @@ func (r *Reconciler) outage(ctx context.Context, err error, secret *redact.Attem
 	return nil
 }
 
-// reportAgain reports a failure that another process recorded, and may have been
-// killed before its Event was written: the Job is not released. It returns
-// whether it did.
-func (r *Reconciler) reportAgain(ctx context.Context, run *v1alpha1.AgentRun) bool {
+// isUnreported reports whether the end of a run is new, this process has not
+// reported it, and another one may have been killed before it did: the Job is
+// not released. Without a Job, an end may be reported by both.
+func (r *Reconciler) isUnreported(ctx context.Context, run *v1alpha1.AgentRun) bool {
 	st := run.Status
-	if st.Phase != v1alpha1.Failed || st.JobRef == nil || st.UpdatedAt == nil {
+	if !st.Phase.Terminal() || st.UpdatedAt == nil || time.Since(st.UpdatedAt.Time) >= handOver {
 		return false
 	}
-	pause := r.since.Sub(st.UpdatedAt.Time)
-	if pause <= 0 || pause >= handOver {
+	uid, _ := r.reported.Load(client.ObjectKeyFromObject(run))
+	if uid == run.UID {
 		return false
 	}
-	_, isReported := r.again.LoadOrStore(run.UID, nil)
-	if isReported {
-		return false
+	if st.JobRef == nil {
+		return true
 	}
 	found, err := jobgc.Inspect(ctx, r.jobsIn(st.JobRef.Namespace), *st.JobRef)
-	if err == nil && (found.Job == nil || found.Job.Spec.TTLSecondsAfterFinished != nil) {
-		return false
-	}
-	r.events.Failure(run, failureOf(run))
-	return true
+	return err != nil || found.Job != nil && found.Job.Spec.TTLSecondsAfterFinished == nil
 }
 
 // request is what package jobgc has to know of the run.

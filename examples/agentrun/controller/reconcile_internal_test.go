@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -233,9 +232,9 @@ func TestReconcile_ReportsAgain(t *testing.T) {
 		pause  time.Duration
 		want   []string
 	}{
-		"SoonAfter":  {"The Event may be lost.", 20 * time.Second, []string{reasonJobFailed}},
-		"LongAfter":  {"A Job that is kept has no TTL either.", handOver, nil},
-		"SameSecond": {"It may have been this process.", 0, nil},
+		"SoonAfter": {"The Event may be lost.", 20 * time.Second, []string{reasonJobFailed}},
+		"LongAfter": {"A Job that is kept has no TTL either.", handOver, nil},
+		"AtOnce":    {"It may have been killed after the write.", 0, []string{reasonJobFailed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -245,7 +244,7 @@ func TestReconcile_ReportsAgain(t *testing.T) {
 				g.must(t, run)
 				require.Equal(t, v1alpha1.Failed, run.Status.Phase)
 
-				g.first = sync.Once{} // another process
+				g.reported.Clear() // another process
 				g.recorder.Reset()
 				keep := jobgc.Options{Retention: jobgc.Retention{FailedTTL: time.Hour}}
 				guard, err := jobgc.New(g.cluster.BatchV1().Jobs, nil, keep)
