@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -261,9 +263,30 @@ func TestReconcile_ReportsAgain(t *testing.T) {
 				}
 				assert.Len(t, g.recorder.Reasons(), len(tc.want))
 				assert.NotNil(t, g.job(t, run).Spec.TTLSecondsAfterFinished)
+
+				g.reported.Clear() // a third process
+				g.must(t, run)
+				assert.Len(t, g.recorder.Reasons(), len(tc.want), "a released Job says that the end was reported")
 			})
 		})
 	}
+}
+
+// TestReconcile_ForgetsADeletedRun whose end it has reported.
+func TestReconcile_ForgetsADeletedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly")
+		g := begin(t, run)
+		g.change(t, run, ends(batchv1.JobFailed, "exit 1"))
+		g.must(t, run)
+		_, isReported := g.reported.Load(client.ObjectKeyFromObject(run))
+		require.True(t, isReported)
+		require.NoError(t, g.Delete(t.Context(), run))
+		_, err := g.Reconcile(t.Context(), requestOf(run))
+		require.NoError(t, err)
+		_, isReported = g.reported.Load(client.ObjectKeyFromObject(run))
+		assert.False(t, isReported)
+	})
 }
 
 // TestReconcile_ReportsAnEndWithoutAnAnswer once, by the next attempt.
