@@ -6,7 +6,6 @@ package events_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -177,36 +176,42 @@ func TestFlush_WaitsForNoPauseAfterARejectedText(t *testing.T) {
 
 // TestFlush_WritesNowWhatHasFailedForLong, with workers that run and without.
 func TestFlush_WritesNowWhatHasFailedForLong(t *testing.T) {
-	for name, failure := range map[string]error{"Server": errors.New("connection refused"), "Namespace": apierrors.NewInternalError(errAway)} {
-		for _, isRunning := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/%t", name, isRunning), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var isUp atomic.Bool
-					s := &server{refuse: func(context.Context, request) error {
-						if isUp.Load() {
-							return nil
-						}
-						return failure
-					}}
-					rec, err := events.New(s.sink(), controller, events.Options{})
-					require.NoError(t, err)
-					if isRunning {
-						run(t, rec)
+	for name, tc := range map[string]struct {
+		failure   error
+		isRunning bool
+	}{
+		"Server":               {errors.New("connection refused"), false},
+		"ServerWithWorkers":    {errors.New("connection refused"), true},
+		"Namespace":            {apierrors.NewInternalError(errAway), false},
+		"NamespaceWithWorkers": {apierrors.NewInternalError(errAway), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var isUp atomic.Bool
+				s := &server{refuse: func(context.Context, request) error {
+					if isUp.Load() {
+						return nil
 					}
-					for _, o := range objects(5) {
-						rec.Failure(o, errAway)
-					}
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+time.Second)
-					defer cancel()
-					require.Error(t, rec.Flush(ctx))
-					isUp.Store(true)
-					ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					require.NoError(t, rec.Flush(ctx))
-					assert.Len(t, s.all(), 5)
-				})
+					return tc.failure
+				}}
+				rec, err := events.New(s.sink(), controller, events.Options{})
+				require.NoError(t, err)
+				if tc.isRunning {
+					run(t, rec)
+				}
+				for _, o := range objects(5) {
+					rec.Failure(o, errAway)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+time.Second)
+				defer cancel()
+				require.Error(t, rec.Flush(ctx))
+				isUp.Store(true)
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.NoError(t, rec.Flush(ctx))
+				assert.Len(t, s.all(), 5)
 			})
-		}
+		})
 	}
 }
 

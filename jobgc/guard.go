@@ -189,8 +189,8 @@ func New[J jobClient](client func(namespace string) J, cached Cached, opts Optio
 			"client of a namespace"))
 	}
 	if cached != nil && isnil.Is(cached) {
-		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want FromCache or FromLister "+
-			"of an informer, or nil to read live"))
+		errs = append(errs, errors.New("jobgc: new: cached holds a nil pointer; want FromCache or "+
+			"FromLister of an informer, or nil to read live"))
 	}
 	if cached == nil && opts.Finalizer != "" {
 		errs = append(errs, errors.New("jobgc: new: Options.Finalizer is set, and cached is nil; "+

@@ -111,13 +111,12 @@ func (w Writer) write(ctx context.Context, before, after Object, f Facts) (Resul
 			return Unchanged, c.adopt(after, c.base, c.stored)
 		}
 		reply, err := w.send(ctx, c.base, patch) // nil asks whether the copy is the stored object
-		if err == nil {
+		switch {
+		case err == nil:
 			return w.written(c, after, reply, patch != nil)
-		}
-		if isRefused(err) {
+		case isRefused(err):
 			return w.reduce(ctx, c, after, err)
-		}
-		if !apierrors.IsConflict(err) || attempt == maxAttempts || ctx.Err() != nil {
+		case !apierrors.IsConflict(err), attempt == maxAttempts, ctx.Err() != nil:
 			return w.failed(ctx, c, "patching "+nameOf(c.base), err)
 		}
 		result, err := w.rebase(ctx, c)

@@ -174,7 +174,9 @@ func (c *change) withCondition(item, stored map[string]any, next metav1.Conditio
 		case has, isStored:
 		case isUntyped && stored == nil:
 			c.added = append(c.added, addedField{out, field})
-		case isUntyped, !accepts(c.base, map[string]any{c.names.Conditions: []any{map[string]any{field: value}}}):
+		case isUntyped, !accepts(c.base, map[string]any{
+			c.names.Conditions: []any{map[string]any{field: value}},
+		}):
 			continue
 		}
 		out[field] = value
@@ -205,7 +207,8 @@ func conditionOf(fields map[string]any) (metav1.Condition, error) {
 	generation, has := fields[generationField]
 	number, isWhole := generation.(int64)
 	if has && !isWhole {
-		return metav1.Condition{}, fmt.Errorf(".%s: want a whole number, got %T%s", generationField, generation, otherList)
+		return metav1.Condition{}, fmt.Errorf(".%s: want a whole number, got %T%s",
+			generationField, generation, otherList)
 	}
 	c.ObservedGeneration = number
 	since, has := fields[transitionField]

@@ -74,8 +74,8 @@ const (
 func (o Options) check() error {
 	var errs []error
 	refuse := func(field string, value any, accepted string) {
-		errs = append(errs, fmt.Errorf("metrics/prom: invalid option: Options.%s: %v is not accepted; want %s",
-			field, value, accepted))
+		errs = append(errs, fmt.Errorf("metrics/prom: invalid option: Options.%s: %v is not accepted; "+
+			"want %s", field, value, accepted))
 	}
 	if o.Timeout < 0 {
 		refuse("Timeout", o.Timeout, fmt.Sprintf("a positive duration, or 0 for %v", defaultTimeout))

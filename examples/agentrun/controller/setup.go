@@ -220,7 +220,9 @@ func (r *Reconciler) followRuns(
 // measured.
 func (r *Reconciler) options() (controller.Options, error) {
 	queues, err := kube.QueueProvider(r.measured)
-	ofRun := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](shortestBackoff, longestBackoff)
+	ofRun := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](
+		shortestBackoff, longestBackoff,
+	)
 	ofAll := &workqueue.TypedBucketRateLimiter[ctrl.Request]{Limiter: rate.NewLimiter(retriesPerSecond, 10)}
 	return controller.Options{
 		MaxConcurrentReconciles: workers,

@@ -205,6 +205,7 @@ func (w *world) create(ctx context.Context, l load, i int) {
 		return err == nil || apierrors.IsAlreadyExists(err), nil
 	})
 	if l.fault != nothing {
-		play.Pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
+		// Otherwise all runs would exist before the end of the first kill.
+		play.Pause(ctx, 100*time.Millisecond)
 	}
 }

@@ -102,6 +102,7 @@ func (s *store) outcome(began time.Time) outcome {
 // ourEvents is the client that events.NewSink takes.
 type ourEvents struct{ *store }
 
+//nolint:unparam // the interface has an error
 func (c ourEvents) Create(
 	_ context.Context, ev *eventsv1.Event, _ metav1.CreateOptions,
 ) (*eventsv1.Event, error) {
@@ -109,6 +110,7 @@ func (c ourEvents) Create(
 	return ev, nil
 }
 
+//nolint:unparam // the interface has an error
 func (c ourEvents) Patch(
 	context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string,
 ) (*eventsv1.Event, error) {

@@ -60,7 +60,10 @@ func ours(o events.Options) way {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = rec.RunWith(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) // losses show in the store
+			_ = rec.RunWith(ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				return nil
+			}) // losses show in the store
 		}()
 		return recorder{
 			fail: func(o *corev1.ConfigMap, note string) {

@@ -64,6 +64,8 @@ func newWorld(ctx context.Context) (*world, error) {
 }
 
 // cachedBy reads Jobs from a store.
+//
+//nolint:ireturn // as FromLister
 func cachedBy(store cache.Indexer) jobgc.Cached {
 	return jobgc.FromLister(batchlisters.NewJobLister(store))
 }

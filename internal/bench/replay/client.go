@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,13 +38,17 @@ type Client struct {
 
 // NewClient returns the client of a process. Resources has the resource of each
 // kind.
-func NewClient(api *world.API, scheme *runtime.Scheme, resources map[string]string, cached ...string) *Client {
+func NewClient(
+	api *world.API, scheme *runtime.Scheme, resources map[string]string, cached ...string,
+) *Client {
 	return &Client{
 		api: api, scheme: scheme, resources: resources, cached: cached, own: map[world.Key]*world.Object{},
 	}
 }
 
 // Live returns a reader that does not use the caches.
+//
+//nolint:ireturn // what a controller calls its live reader
 func (c *Client) Live() client.Reader {
 	return &Client{api: c.api, scheme: c.scheme, resources: c.resources, own: map[world.Key]*world.Object{}}
 }
@@ -78,7 +81,9 @@ func (c *Client) key(obj client.Object) (world.Key, error) {
 }
 
 // Get reads an object.
-func (c *Client) Get(ctx context.Context, name client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (c *Client) Get(
+	ctx context.Context, name client.ObjectKey, obj client.Object, _ ...client.GetOption,
+) error {
 	key, err := c.key(obj)
 	if err != nil {
 		return err
@@ -131,7 +136,9 @@ func (c *Client) Update(ctx context.Context, obj client.Object, _ ...client.Upda
 }
 
 // Patch patches an object.
-func (c *Client) Patch(ctx context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+func (c *Client) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption,
+) error {
 	return c.patch(ctx, obj, patch, "")
 }
 
@@ -162,7 +169,7 @@ func (c *Client) patch(ctx context.Context, obj client.Object, patch client.Patc
 		return err
 	}
 	return c.do(ctx, world.Request{
-		Verb: "patch", Key: key, Subresource: subresource, Body: body, PatchType: types.PatchType(patch.Type()),
+		Verb: "patch", Key: key, Subresource: subresource, Body: body, PatchType: patch.Type(),
 	}, obj)
 }
 
@@ -181,11 +188,15 @@ func (c *Client) do(ctx context.Context, r world.Request, obj client.Object) err
 // statusClient writes the status subresource.
 type statusClient struct{ c *Client }
 
-func (s statusClient) Create(context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+func (s statusClient) Create(
+	context.Context, client.Object, client.Object, ...client.SubResourceCreateOption,
+) error {
 	return fmt.Errorf("replay: the status subresource has no create")
 }
 
-func (s statusClient) Update(ctx context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+func (s statusClient) Update(
+	ctx context.Context, obj client.Object, _ ...client.SubResourceUpdateOption,
+) error {
 	return s.c.write(ctx, "update", "status", obj)
 }
 
@@ -195,6 +206,8 @@ func (s statusClient) Patch(
 	return s.c.patch(ctx, obj, patch, "status")
 }
 
-func (s statusClient) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+func (s statusClient) Apply(
+	context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption,
+) error {
 	return fmt.Errorf("replay: apply is not served")
 }

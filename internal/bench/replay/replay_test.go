@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -29,8 +30,7 @@ var theRun = world.Key{Resource: runs, Namespace: "default", Name: "run"}
 
 // facts are taken from the audit log of one run.
 type facts struct {
-	jobs     int  // how many were created
-	recorded bool // the run has a result
+	jobs int // how many were created
 }
 
 // agentRuns is the model of a controller of one AgentRun whose Job has a TTL of

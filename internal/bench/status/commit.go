@@ -95,7 +95,8 @@ func changing(ctx context.Context, n int) (func(times int) error, error) {
 		return r
 	}
 	before, after, stored := list("one"), list("other"), list("other")
-	_, err := (status.FieldNames{}).Patch(before, stored, status.Facts{Progress: status.Running}, noon.Add(time.Hour))
+	facts := status.Facts{Progress: status.Running}
+	_, err := (status.FieldNames{}).Patch(before, stored, facts, noon.Add(time.Hour))
 	if err != nil {
 		return nil, err
 	}

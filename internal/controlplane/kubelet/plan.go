@@ -47,7 +47,8 @@ func planFor(pod *corev1.Pod) (plan, error) {
 		p.outcome = value
 	}
 	if p.outcome != Succeed && p.outcome != Fail && p.outcome != Never {
-		err = errors.Join(err, fmt.Errorf("%s: %q is not succeed, fail or never", OutcomeAnnotation, p.outcome))
+		err = errors.Join(err, fmt.Errorf("%s: %q is not succeed, fail or never",
+			OutcomeAnnotation, p.outcome))
 	}
 	return p, err
 }
