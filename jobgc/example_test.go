@@ -142,9 +142,12 @@ func ExampleFromCache() {
 	fmt.Println(job.UID, err)
 	_, err = cached.Get(context.Background(), "ns", "other")
 	fmt.Println(err)
+	jobs, err := cached.List(context.Background())
+	fmt.Println(len(jobs), err)
 	// Output:
 	// 1 <nil>
 	// jobs.batch "other" not found
+	// 1 <nil>
 }
 
 // lister is the lister of an informer factory of client-go.

@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,10 @@ func TestStateOf(t *testing.T) {
 			deletingJob(at), jobgc.Deleting, "", "JobDeleting",
 			time.Time{},
 		},
+		"DeletingWhileItFails": {
+			"Its outcome is decided, and no further condition may come.",
+			deletingJob(at, holds(batchv1.JobFailureTarget, at)), jobgc.Finished, jobgc.Failed, "FailureTargetReason", at,
+		},
 		"DeletingSuspended": {"Deletion counts before suspension.", deletingJob(at, holds(batchv1.JobSuspended, at)), jobgc.Deleting, "", "JobDeleting", time.Time{}},
 		"NoTransitionTime": {
 			"Without a transition time, the completion time is the finish.",
@@ -100,6 +105,12 @@ func TestStateOf(t *testing.T) {
 			assert.Equal(t, tc.state, f.State, tc.reason)
 			assert.Equal(t, tc.outcome, f.Outcome, tc.reason)
 			assert.Equal(t, tc.why, f.Reason, tc.reason)
+			switch {
+			case tc.why == "JobDeleting":
+				assert.Equal(t, "the Job is being deleted before it finished", f.Message)
+			case tc.why != "":
+				assert.Equal(t, strings.TrimSuffix(tc.why, "Reason")+" message", f.Message)
+			}
 			assert.Equal(t, tc.finished, f.FinishedAt, tc.reason)
 			assert.Equal(t, "Seen", f.Source)
 			assert.Same(t, &tc.job, f.Job)

@@ -61,6 +61,9 @@ func TestReleaseOrphans(t *testing.T) {
 		"NotHeld":   {"It has not the finalizer of the Guard.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a"} }, fails, fails, false, ""},
 		"Away":      {"Nothing is known.", deleting, fails, fails, false, "ns/job: no route to host"},
 		"Proxy":     {"A 404 about something else.", func(*batchv1.Job) {}, missing, proxy, false, "ns/job: a 404 about"},
+		"CacheAway": {"Nothing is known of a kind that the cache does not read.", func(*batchv1.Job) {}, fails, missing, false, "ns/job: no route to host"},
+		"NoUID":     {"An owner that was not read.", deleting, fails, found(&agentRun{}), false, "stored returned neither an owner with a uid nor an error"},
+		"NotCached": {"The API server decides.", func(*batchv1.Job) {}, found(nil), found(newAgentRun()), false, ""},
 		"Nothing":   {"Neither an owner nor an error.", func(*batchv1.Job) {}, missing, found(nil), false, "stored returned neither an owner with a uid nor an error"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,18 +92,30 @@ func TestReleaseOrphans(t *testing.T) {
 }
 
 func TestSweepOrphans_BadInput(t *testing.T) {
-	for says, tc := range map[string]struct {
-		opts   jobgc.Options
-		cached jobgc.Cached
-		stored owners
+	for name, tc := range map[string]struct {
+		finalizer      string
+		cached, stored owners
+		says           string
 	}{
-		"Options.Finalizer is empty":      {jobgc.Options{}, &fakeStore{}, missing},
-		"cached and stored must read own": {jobgc.Options{Finalizer: holder}, &fakeStore{}, nil},
+		"NoFinalizer": {"", missing, missing, "Options.Finalizer is empty"},
+		"NoCached":    {holder, nil, missing, "cached and stored must read owners"},
+		"NoStored":    {holder, missing, nil, "cached and stored must read owners"},
 	} {
-		g, err := jobgc.New(newServer().client, tc.cached, tc.opts)
-		require.NoError(t, err)
-		require.ErrorContains(t, g.SweepOrphans(t.Context(), tc.stored, tc.stored), says)
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, jobgc.Options{Finalizer: tc.finalizer})
+			ctx, stop := context.WithCancel(t.Context())
+			stop()
+			require.ErrorContains(t, w.guard.SweepOrphans(ctx, tc.cached, tc.stored), tc.says)
+		})
 	}
+}
+
+// TestReleaseOrphans_ReportsACacheThatFails, because no Job was looked at.
+func TestReleaseOrphans_ReportsACacheThatFails(t *testing.T) {
+	w := newWorld(t, jobgc.Options{Finalizer: holder})
+	w.store.err = errors.New("disk on fire")
+	_, err := w.guard.ReleaseOrphans(t.Context(), missing, missing)
+	require.EqualError(t, err, "the cached list of Jobs: disk on fire")
 }
 
 // TestSweepOrphans goes on after a failure, and ends with its context.

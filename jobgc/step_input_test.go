@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -88,6 +89,68 @@ func TestStepBadInput(t *testing.T) {
 		s.store.err = errors.New("disk on fire")
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 		require.EqualError(t, err, "jobgc: step: the cached read of the Job ns/run-run-uid: disk on fire")
+	})
+	t.Run("CacheFails", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.store.err = errors.New("disk on fire")
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "disk on fire")
+		assert.Zero(t, s.creates)
+	})
+	for name, tc := range map[string]struct {
+		job  *batchv1.Job
+		want string
+	}{
+		"CachedNil":       {nil, "returned neither a Job nor an error"},
+		"CachedNoUID":     {&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: jobOfRun}}, `returned ns/run-run-uid with the uid ""`},
+		"CachedOtherName": {&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "1"}}, "returned ns/other"},
+		"CachedElsewhere": {&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: jobOfRun, UID: "1"}}, "returned other/run-run-uid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.store.items["ns/"+jobOfRun] = tc.job
+			_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+			require.ErrorContains(t, err, "the cached read of the Job ns/run-run-uid "+tc.want)
+			assert.Zero(t, s.creates)
+		})
+	}
+	for name, edit := range map[string]func(*agentRun, *jobgc.Request){
+		"NilClientCreates": func(*agentRun, *jobgc.Request) {},
+		"NilClientLists":   func(run *agentRun, _ *jobgc.Request) { run.CreationTimestamp = metav1.Now() },
+		"NilClientReads":   func(_ *agentRun, req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: jobOfRun, UID: "1"} },
+		"NilClientPatches": func(_ *agentRun, req *jobgc.Request) {
+			req.Ref = &jobgc.Ref{Name: "job", UID: "x"}
+			req.Suspend = ptr.To(true)
+		},
+		"NilClientDeletes": func(_ *agentRun, req *jobgc.Request) {
+			req.Ref = &jobgc.Ref{Name: "job", UID: "x"}
+			req.Cancel = true
+			req.Done = true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			job := ownedJob()
+			job.UID = "x"
+			s.put(job)
+			s.store.sync(s.server)
+			g, err := jobgc.New(func(string) *fakeJobs { return nil }, s.store, jobgc.Options{})
+			require.NoError(t, err)
+			req := s.request(s.stored)
+			edit(s.stored, &req)
+			req.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+				return s.stored, req.Ref, req.Done, nil
+			}
+			_, _, err = g.Step(t.Context(), req)
+			require.ErrorContains(t, err, "the client of namespace ns is nil; return one, such as clientset.BatchV1().Jobs(namespace)")
+		})
+	}
+	t.Run("JobLosesItsController", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.change(jobOfRun, func(j *batchv1.Job) { j.OwnerReferences = nil })
+		s.store.sync(s.server)
+		assert.Equal(t, jobgc.Active, s.step(t).State)
 	})
 	t.Run("RefOfAnotherOwner", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})

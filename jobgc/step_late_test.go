@@ -26,13 +26,18 @@ import (
 func TestStep_LooksForTheJobOfAnEarlierVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
-		created time.Duration // of the owner, since the first Step
+		created time.Duration      // of the owner, since the first Step
+		edit    func(*batchv1.Job) // of the Job nightly
+		asks    string             // Request.Name
 		isFound bool
 	}{
-		"Older":      {"An earlier version may have created its Job.", -time.Hour, true},
-		"Standby":    {"New was called an hour before.", -time.Minute, true},
-		"ClockAhead": {"The API server's clock may be a minute ahead.", 59 * time.Second, true},
-		"New":        {"The other version has stopped.", 61 * time.Second, false},
+		"Older":      {"An earlier version may have created its Job.", -time.Hour, func(*batchv1.Job) {}, "", true},
+		"Standby":    {"New was called an hour before.", -time.Minute, func(*batchv1.Job) {}, "", true},
+		"ClockAhead": {"The API server's clock may be a minute ahead.", 59 * time.Second, func(*batchv1.Job) {}, "", true},
+		"New":        {"The other version has stopped.", 61 * time.Second, func(*batchv1.Job) {}, "", false},
+		"Named":      {"The request says which name is its.", -time.Hour, func(*batchv1.Job) {}, "daily", false},
+		"NoOwner":    {"It has no controller.", -time.Hour, func(j *batchv1.Job) { j.OwnerReferences = nil }, "", false},
+		"Own":        {"A call that was cut off created it.", -time.Hour, func(j *batchv1.Job) { j.Name = jobOfRun }, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,7 +46,9 @@ func TestStep_LooksForTheJobOfAnEarlierVersion(t *testing.T) {
 				old := ownedJob()
 				old.Name = "nightly"
 				old.UID = "old"
+				tc.edit(old)
 				s.put(old)
+				s.edit = func(req *jobgc.Request) { req.Name = tc.asks }
 				s.stored.CreationTimestamp = metav1.NewTime(time.Now().Add(tc.created))
 				_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 				if tc.isFound {
@@ -94,6 +101,7 @@ func TestStep_TakesOverAJobThatChanges(t *testing.T) {
 			found := s.step(t)
 			if tc.want == nil {
 				assert.Equal(t, jobgc.Pending, found.State, tc.reason)
+				assert.Empty(t, s.jobs["nightly"].Finalizers, "the other Job stays as it is")
 				assert.Nil(t, s.stored.job, tc.reason)
 				return
 			}
@@ -148,11 +156,12 @@ func TestStep_CancelsWhatTheServerHas(t *testing.T) {
 		reason         string
 		cached, stored func(*batchv1.Job)
 		want           jobgc.State
+		patches        int
 	}{
-		"Resumed":   {"A queue has resumed it, and it has finished.", suspend, resume, jobgc.Finished},
-		"Suspended": {"It is stopped.", suspend, suspend, jobgc.Cancelled},
-		"Finishing": {"Its outcome is decided.", announce, announce, jobgc.Finishing},
-		"Announced": {"Its outcome is decided, and the cache is late.", func(*batchv1.Job) {}, announce, jobgc.Finishing},
+		"Resumed":   {"A queue has resumed it, and it has finished.", suspend, resume, jobgc.Finished, 0},
+		"Suspended": {"It is stopped.", suspend, suspend, jobgc.Cancelled, 0},
+		"Finishing": {"Its outcome is decided: nothing stops it.", announce, announce, jobgc.Finishing, 0},
+		"Announced": {"Its outcome is decided, and the cache is late.", func(*batchv1.Job) {}, announce, jobgc.Finishing, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{})
@@ -162,6 +171,7 @@ func TestStep_CancelsWhatTheServerHas(t *testing.T) {
 			s.change(jobOfRun, tc.stored)
 			s.edit = func(req *jobgc.Request) { req.Cancel = true }
 			assert.Equal(t, tc.want, s.step(t).State, tc.reason)
+			assert.Equal(t, tc.patches, s.patches, tc.reason)
 			assert.Equal(t, tc.want == jobgc.Cancelled || tc.want == jobgc.Finished, s.stored.done)
 		})
 	}
@@ -190,22 +200,76 @@ func TestStep_ARunThatHasEndedDoesNotRunAgain(t *testing.T) {
 	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
 }
 
-// TestStep_TakesTheJobOfAnotherReplica whose predecessor the cache shows as
-// being deleted.
-func TestStep_TakesTheJobOfAnotherReplica(t *testing.T) {
+// TestStep_ResumesNoJobThatStops: neither that of a run that has ended, nor one
+// that ends while its run is cancelled.
+func TestStep_ResumesNoJobThatStops(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status []batchv1.JobCondition
+		done   bool
+	}{
+		"Ended":     {nil, true},
+		"Cancelled": {[]batchv1.JobCondition{holds(batchv1.JobFailureTarget, time.Now())}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.step(t)
+			s.change(jobOfRun, func(job *batchv1.Job) {
+				job.Spec.Suspend = ptr.To(true)
+				job.Status.Conditions = tc.status
+			})
+			s.store.sync(s.server)
+			s.stored.done = tc.done
+			s.edit = func(req *jobgc.Request) {
+				req.Suspend = ptr.To(false)
+				req.Cancel = !tc.done
+			}
+			s.step(t)
+			assert.Zero(t, s.patches)
+		})
+	}
+}
+
+// TestStep_CreatesNoJobForAnOwnerThatIsBeingDeleted: a live read shows that no
+// call which was cut off has created one.
+func TestStep_CreatesNoJobForAnOwnerThatIsBeingDeleted(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
-	job := ownedJob()
-	job.Name = jobOfRun
-	job.UID = "first"
-	job.DeletionTimestamp = ptr.To(metav1.Now())
-	s.put(job)
-	s.store.sync(s.server)
-	s.change(jobOfRun, func(job *batchv1.Job) {
-		job.UID = "second"
-		job.DeletionTimestamp = nil
-	})
-	assert.Equal(t, jobgc.Active, s.step(t).State)
-	assert.Equal(t, types.UID("second"), s.stored.job.UID)
+	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+	assert.Equal(t, jobgc.NotCreated, s.step(t).State)
+	assert.Equal(t, []int{0, 1, 0, 0, 0}, s.requests())
+}
+
+// TestStep_TakesTheJobOfAnotherReplica whose predecessor the cache shows as
+// being deleted, unless the predecessor is recorded or the Job is of another
+// owner.
+func TestStep_TakesTheJobOfAnotherReplica(t *testing.T) {
+	for name, tc := range map[string]struct {
+		owner metav1.OwnerReference
+		ref   *jobgc.Ref
+		want  jobgc.State
+		uid   types.UID
+	}{
+		"NoRef":      {ownerRef("run", "run-uid"), nil, jobgc.Active, "second"},
+		"Recorded":   {ownerRef("run", "run-uid"), &jobgc.Ref{Name: jobOfRun, UID: "first"}, jobgc.Replaced, "first"},
+		"OtherOwner": {ownerRef("another", "y"), nil, jobgc.Replaced, "first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			job := ownedJob()
+			job.Name = jobOfRun
+			job.UID = "first"
+			job.DeletionTimestamp = ptr.To(metav1.Now())
+			s.put(job)
+			s.store.sync(s.server)
+			s.change(jobOfRun, func(job *batchv1.Job) {
+				job.UID = "second"
+				job.DeletionTimestamp = nil
+				job.OwnerReferences = []metav1.OwnerReference{tc.owner}
+			})
+			s.stored.job = tc.ref
+			assert.Equal(t, tc.want, s.step(t).State)
+			assert.Equal(t, tc.uid, s.stored.job.UID)
+		})
+	}
 }
 
 // TestStep_ReadsAnOwnerWithoutAGeneration, such as a ConfigMap, by its

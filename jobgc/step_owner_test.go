@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -57,7 +58,56 @@ func TestStep_ReadsTheOwnerBeforeItChangesARunningJob(t *testing.T) {
 				assert.Equal(t, []int{1, 0, 0, 0, reads + 1}, s.requests())
 			})
 		}
+		t.Run(act+"/Away", func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.step(t)
+			s.store.sync(s.server)
+			s.stored.done = act == "Delete"
+			s.edit = func(req *jobgc.Request) {
+				edit(req)
+				req.Stored = away
+			}
+			_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+			require.ErrorContains(t, err, "Request.Stored: no route to host")
+			assert.Zero(t, found)
+			assert.Equal(t, []int{1, 0, 0, 0, 1}, s.requests())
+		})
 	}
+}
+
+// away is a Request.Stored without an answer.
+func away(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+	return nil, nil, false, errors.New("no route to host")
+}
+
+// TestStep_ReportsNoLossWithoutTheOwner: it may have the outcome.
+func TestStep_ReportsNoLossWithoutTheOwner(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.job = &jobgc.Ref{Name: jobOfRun, UID: "1"}
+	s.edit = func(req *jobgc.Request) { req.Stored = away }
+	_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, "Request.Stored: no route to host")
+	assert.Zero(t, found)
+}
+
+// TestStep_SuspendsAJobThatVanishes: it is lost.
+func TestStep_SuspendsAJobThatVanishes(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.step(t)
+	s.store.sync(s.server)
+	s.remove(jobOfRun)
+	s.edit = func(req *jobgc.Request) { req.Suspend = ptr.To(true) }
+	assert.Equal(t, jobgc.Missing, s.step(t).State)
+}
+
+// TestStep_CancelsNoRunWithAnOutcome: its Job is gone.
+func TestStep_CancelsNoRunWithAnOutcome(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.job = &jobgc.Ref{Name: jobOfRun, UID: "1", Outcome: jobgc.Failed}
+	s.edit = func(req *jobgc.Request) { req.Cancel = true }
+	found := s.step(t)
+	assert.Equal(t, jobgc.Collected, found.State)
+	assert.Equal(t, jobgc.Failed, found.Outcome)
 }
 
 // TestStep_ReleasesNothingForAnEndInMemory: the caller set Done before a write
@@ -65,20 +115,23 @@ func TestStep_ReadsTheOwnerBeforeItChangesARunningJob(t *testing.T) {
 func TestStep_ReleasesNothingForAnEndInMemory(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
-		stored   bool
+		change   func(*stage, *agentRun) // the stored owner, and the caller's copy
 		released int
 	}{
-		"Memory": {"The stored owner still waits.", false, 0},
-		"Pruned": {"The stored owner has ended.", true, 1},
+		"Memory":  {"The stored owner still waits.", func(_ *stage, mine *agentRun) { mine.done = true }, 0},
+		"Pruned":  {"The stored owner has ended.", func(s *stage, mine *agentRun) { mine.done, s.stored.done = true, true }, 1},
+		"Late":    {"The stored owner has the outcome.", func(s *stage, mine *agentRun) { mine.done, s.stored.job.Outcome = true, jobgc.Succeeded }, 1},
+		"Gone":    {"No owner waits.", func(s *stage, mine *agentRun) { mine.done, s.stored = true, nil }, 1},
+		"Outcome": {"The caller records nothing else.", func(_ *stage, mine *agentRun) { mine.job.Outcome = jobgc.Succeeded }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{Finalizer: holder})
 			s.step(t)
 			s.change(jobOfRun, finish(time.Now()))
 			s.store.sync(s.server)
-			s.stored.done = tc.stored
 			mine := *s.stored
-			mine.done = true
+			mine.job = s.stored.job.DeepCopy()
+			tc.change(s, &mine)
 			for range 2 {
 				_, _, err := s.guard.Step(t.Context(), s.request(&mine))
 				require.NoError(t, err)
@@ -87,6 +140,17 @@ func TestStep_ReleasesNothingForAnEndInMemory(t *testing.T) {
 			assert.Equal(t, tc.released == 0, len(s.jobs[jobOfRun].Finalizers) == 1, tc.reason)
 		})
 	}
+	t.Run("Away", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{Finalizer: holder})
+		s.step(t)
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		s.stored.done = true
+		s.edit = func(req *jobgc.Request) { req.Stored = away }
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "Request.Stored: no route to host")
+		assert.Zero(t, s.patches)
+	})
 }
 
 // TestStep_DeleteThatIsRefused: a 409 says only that the Job has changed.
@@ -122,6 +186,10 @@ func TestStep_DeleteThatIsRefused(t *testing.T) {
 			"", false, "delete ns/run-run-uid, which needs the verb delete: ",
 		},
 		"Conflict": {"The Job is there.", func(*stage) {}, conflict, jobgc.Cancelled, true, ""},
+		"Away": {
+			"Nothing is known after the conflict.", func(s *stage) { s.away = errors.New("no route to host") }, conflict,
+			"", false, "ns/run-run-uid: no route to host",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cancelled(t)
@@ -182,18 +250,38 @@ func TestStep_ReleasesWithoutBuildingTheJob(t *testing.T) {
 }
 
 // TestStep_FindsAReleaseOfAnotherReplica: its cache is late, and the API server
-// refuses its patch.
+// refuses its patch. Another Job of that name is not released.
 func TestStep_FindsAReleaseOfAnotherReplica(t *testing.T) {
-	s := newStage(t, jobgc.Options{Finalizer: holder})
-	s.step(t)
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	s.step(t)
-	s.change(jobOfRun, func(j *batchv1.Job) { j.Finalizers = nil })
-	found := s.step(t)
-	assert.Equal(t, jobgc.Finished, found.State)
-	assert.Equal(t, 1, s.patches, "nothing is left to do")
-	assert.Equal(t, 1, s.gets)
+	finished := func(t *testing.T) *stage {
+		t.Helper()
+		s := newStage(t, jobgc.Options{Finalizer: holder})
+		s.step(t)
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		s.step(t)
+		return s
+	}
+	for name, change := range map[string]func(*batchv1.Job){
+		"Released": func(j *batchv1.Job) { j.Finalizers = nil },
+		"Replaced": func(j *batchv1.Job) { j.UID = "another" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := finished(t)
+			want := s.change(jobOfRun, change).DeepCopy()
+			found := s.step(t)
+			assert.Equal(t, jobgc.Finished, found.State)
+			assert.Equal(t, 1, s.patches, "nothing is left to do")
+			assert.Equal(t, 1, s.gets)
+			assert.Equal(t, want, s.jobs[jobOfRun])
+		})
+	}
+	t.Run("Away", func(t *testing.T) {
+		s := finished(t)
+		s.change(jobOfRun, func(j *batchv1.Job) { j.Finalizers = nil })
+		s.away = errors.New("no route to host")
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "no route to host")
+	})
 }
 
 // TestStep_ACancelledRunLeavesTheJobsOfOthers, also of its name.

@@ -108,6 +108,21 @@ func TestStep_TakesAJobOver(t *testing.T) {
 			j.Finalizers = []string{"a.example.com/a", holder}
 			j.Annotations = map[string]string{"a": "b", "jobgc.controllerkit.dev/ttl-seconds-after-finished": "0"}
 		}},
+		"Asked": {"It keeps what the built Job asked for.", func(j *batchv1.Job) {
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](5)
+			j.Annotations = map[string]string{"jobgc.controllerkit.dev/ttl-seconds-after-finished": "600"}
+		}, func(j *batchv1.Job) {
+			j.Finalizers = []string{holder}
+			j.Annotations = map[string]string{"jobgc.controllerkit.dev/ttl-seconds-after-finished": "600"}
+		}},
+		"Deleting": {"Nothing helps it.", func(j *batchv1.Job) {
+			j.DeletionTimestamp = ptr.To(metav1.Now())
+			j.Finalizers = []string{"a.example.com/a"}
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+		}, func(j *batchv1.Job) {
+			j.Finalizers = []string{"a.example.com/a"}
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+		}},
 		"Finished": {"It stays as it is.", func(j *batchv1.Job) {
 			finish(time.Unix(1, 0))(j)
 			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
@@ -168,8 +183,9 @@ func TestStep_KeepsTheCreationTimeOfAPostponedRef(t *testing.T) {
 				}
 				var first *metav1.Time
 				for range 3 {
-					ref, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+					ref, found, err := s.guard.Step(t.Context(), s.request(s.stored))
 					require.NoError(t, err)
+					assert.Equal(t, jobgc.Active, found.State)
 					if first == nil {
 						first = ref.CreatedAt
 					}
@@ -352,4 +368,34 @@ func TestStep_NameTaken(t *testing.T) {
 	assert.Equal(t, "another", taken.Controller.Name)
 	assert.False(t, taken.Deleting)
 	require.EqualError(t, err, "jobgc: step: the name ns/run-run-uid belongs to the Job of AgentRun another")
+	s.edit = func(req *jobgc.Request) { req.Name = jobOfRun }
+	_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, "Request.Name: the name ns/run-run-uid belongs to the Job of AgentRun another; want")
+	for name, tc := range map[string]struct {
+		edit       func(*metav1.OwnerReference)
+		isDeleting bool
+	}{
+		"Earlier":    {func(*metav1.OwnerReference) {}, true},
+		"OtherKind":  {func(o *metav1.OwnerReference) { o.Kind = "CronJob" }, false},
+		"OtherGroup": {func(o *metav1.OwnerReference) { o.APIVersion = "batch/v1" }, false},
+	} {
+		job.OwnerReferences = []metav1.OwnerReference{ownerRef("run", "y")}
+		tc.edit(&job.OwnerReferences[0])
+		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorAs(t, err, &taken)
+		assert.Equal(t, tc.isDeleting, taken.Deleting, name)
+	}
+}
+
+// TestStep_CopiesTheJobThatIsBuilt, and takes off what an earlier Job asked for.
+func TestStep_CopiesTheJobThatIsBuilt(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	built := ownedJob()
+	built.Name = ""
+	built.Annotations = map[string]string{"jobgc.controllerkit.dev/ttl-seconds-after-finished": "5"}
+	before := built.DeepCopy()
+	s.edit = func(req *jobgc.Request) { req.Job = func() (*batchv1.Job, error) { return built, nil } }
+	s.step(t)
+	assert.Equal(t, before, built)
+	assert.Empty(t, s.jobs[jobOfRun].Annotations)
 }
