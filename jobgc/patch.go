@@ -47,7 +47,6 @@ func (g *Guard) patch(ctx context.Context, job *batchv1.Job, ops []operation) (*
 	if err != nil {
 		return nil, fmt.Errorf("patch %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	after.Namespace = job.Namespace
 	return after, nil
 }
 
@@ -60,7 +59,7 @@ func noteAsked(job *batchv1.Job) []operation {
 	asked := strconv.Itoa(int(*job.Spec.TTLSecondsAfterFinished))
 	if len(job.Annotations) == 0 {
 		return []operation{
-			testList("/metadata/annotations", nil),
+			{Op: "test", Path: "/metadata/annotations", Value: json.RawMessage("null")},
 			{Op: "add", Path: "/metadata/annotations", Value: map[string]string{askedAnnotation: asked}},
 		}
 	}
@@ -68,23 +67,15 @@ func noteAsked(job *batchv1.Job) []operation {
 	return []operation{{Op: "add", Path: path, Value: asked}}
 }
 
-// testList tests that a list is as it was read. An object without it passes the
-// test for null.
-func testList(path string, list []string) operation {
-	if len(list) == 0 {
-		return operation{Op: "test", Path: path, Value: json.RawMessage("null")}
-	}
-	return operation{Op: "test", Path: path, Value: list}
-}
-
 // hold returns the operations that add a finalizer to a Job; nil if it has it,
-// or if the name is empty.
+// or if the name is empty. They test that the finalizers are as they were read:
+// a Job without any passes the test for null.
 func hold(job *batchv1.Job, name string) []operation {
 	if name == "" || slices.Contains(job.Finalizers, name) {
 		return nil
 	}
 	return []operation{
-		testList("/metadata/finalizers", job.Finalizers),
+		{Op: "test", Path: "/metadata/finalizers", Value: job.Finalizers},
 		{Op: "add", Path: "/metadata/finalizers", Value: append(slices.Clone(job.Finalizers), name)},
 	}
 }

@@ -46,8 +46,8 @@ func (r *recent[K, V]) note(key K, value V) {
 func (r *recent[K, V]) get(key K) (value V, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.entries[key]
-	if !ok || time.Now().After(e.until) {
+	e := r.entries[key] // without one, until is zero
+	if time.Now().After(e.until) {
 		return value, false
 	}
 	return e.value, true

@@ -91,7 +91,6 @@ func (c *call) create(ctx context.Context) (Observation, error) {
 		return Observation{}, fmt.Errorf("create %s/%s within %s: %w",
 			job.Namespace, job.Name, createTimeout, err)
 	}
-	live.Namespace = job.Namespace
 	return c.adopt(ctx, live, sourceLiveRead)
 }
 

@@ -69,8 +69,8 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 	if err != nil {
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	if c.recorded.UID == "" && (c.ref.UID == "" || c.isEnded()) {
-		return req.Ref, found, nil // no Job, or that of a run that ended without a Ref
+	if c.ref.UID == "" || c.isEnded() {
+		return req.Ref, found, nil // no Job, or that of a run that has ended
 	}
 	return &c.ref, found, nil
 }
@@ -388,7 +388,6 @@ func (c *call) releasing(job *batchv1.Job) []operation {
 	case seen.State != Finished, job.DeletionTimestamp != nil, job.Spec.TTLSecondsAfterFinished != nil:
 		return ops
 	}
-	seen.Outcome = cmp.Or(c.ref.Outcome, seen.Outcome)
 	ttl := c.opts.Retention.final(askedTTL(job), seen, time.Now())
 	if ttl == nil {
 		return ops
