@@ -86,7 +86,7 @@ type series struct {
 	isChange bool // such an occurrence waits
 	stored   stored
 	unsure   stored // an Event whose creation had no answer
-	isOld    bool   // the object has recovered and failed since that attempt
+	isOld    bool   // the object has recovered and failed since the first attempt of its Event
 	pause    time.Duration
 	due      time.Time // no count is written before it
 	refused  time.Time // no Event is created before it

@@ -29,6 +29,7 @@ func TestNote_ThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 		rec, stop := start(t, s, events.Options{})
 		rec.Failure(object("a"), invalid("one"))
 		time.Sleep(14 * time.Second)
+		began := time.Now()
 		rec.Failure(object("a"), invalid("one"))
 		time.Sleep(500 * time.Millisecond) // its update is under way
 		rec.Failure(object("a"), invalid("two"))
@@ -36,6 +37,7 @@ func TestNote_ThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 		require.Len(t, s.all(), 2)
 		assert.Equal(t, "two", s.all()[1].Note)
 		assert.Equal(t, int32(2), s.all()[1].Series.Count, "the new Event counts what the update would have counted")
+		assert.True(t, s.all()[1].EventTime.Time.Equal(began), "since then")
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})
@@ -67,6 +69,7 @@ func TestServer_ThatTakesNoNameIsNotHammered(t *testing.T) {
 		rec.Failure(object("a"), errAway)
 		time.Sleep(time.Hour)
 		assert.LessOrEqual(t, len(s.asked()), 130, "one request in 30 s")
+		assert.Zero(t, rec.Stats().Written)
 	})
 }
 

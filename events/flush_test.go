@@ -237,3 +237,25 @@ func TestRunWith_GoesOnAfterTheWorkersOfAFlush(t *testing.T) {
 		require.NoError(t, stop())
 	})
 }
+
+// TestRunWith_ThatEndsDuringARequestOfAFlush counts its occurrence as lost.
+func TestRunWith_ThatEndsDuringARequestOfAFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(3 * time.Second)
+			return unavailable()
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		rec.Failure(object("a"), errAway)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		flushed := make(chan error)
+		go func() { flushed <- rec.Flush(ctx) }()
+		synctest.Wait()
+		require.ErrorIs(t, rec.RunWith(t.Context(), func(context.Context) error { return errAway }), errAway)
+		require.NoError(t, <-flushed)
+		assert.Equal(t, map[string]int64{events.LostShutdown: 1}, rec.Stats().Lost)
+		assertAccounts(t, rec)
+	})
+}

@@ -181,6 +181,23 @@ func TestFlush_ThatEndsTooSoonMakesNoSecondEvent(t *testing.T) {
 	})
 }
 
+func TestFlush_ThatEndsWithTheAnswerHasWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(ctx context.Context, _ request) error {
+			<-ctx.Done()
+			return nil
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		rec.Failure(object("a"), errAway)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.NoError(t, rec.Flush(ctx))
+		assert.Len(t, s.all(), 1)
+		assert.Equal(t, int64(1), rec.Stats().Written)
+	})
+}
+
 // Once over a real socket.
 func TestOverHTTP(t *testing.T) {
 	w := &wire{}

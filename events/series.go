@@ -28,7 +28,7 @@ func (s *series) add(o *occurrence, now time.Time, pause time.Duration) {
 	if s.isTurned {
 		s.isTurned = false
 		s.isChange = true
-		s.isOld = s.unsure.number != 0
+		s.isOld = true
 		s.pause = pause
 	}
 }

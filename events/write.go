@@ -239,7 +239,6 @@ func (s *series) putBack(w *write, now time.Time) {
 	s.n += w.n
 	s.since = w.since
 	s.order = now
-	s.isOld = s.isOld || s.isChange
 	s.isChange = s.isChange || w.isChange
 }
 
