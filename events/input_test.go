@@ -256,6 +256,7 @@ func TestLog_OfALossComesAfterItsMinute(t *testing.T) {
 			synctest.Wait()
 			assert.Len(t, log, want)
 		}
+		_ = rec.Stats() // its lock orders the reads of log before the next line
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		assert.Len(t, log, 2, "at the end of the minute")
