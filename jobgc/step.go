@@ -350,7 +350,8 @@ func (c *call) release(ctx context.Context, job *batchv1.Job, seen Observation) 
 			return ownerChanged(), nil
 		}
 	}
-	_, err := c.patch(ctx, job, ops)
+	isTheEnd := operation{Op: "test", Path: "/status/conditions", Value: job.Status.Conditions}
+	_, err := c.patch(ctx, job, append([]operation{isTheEnd}, ops...))
 	if apierrors.IsInvalid(err) {
 		err = c.releaseLive(ctx, job, err)
 	}
@@ -362,7 +363,7 @@ func (c *call) release(ctx context.Context, job *batchv1.Job, seen Observation) 
 }
 
 // releaseLive releases the Job as the API server has it, after a patch that was
-// refused: the copy was late, or another finalizer came or went.
+// refused because the copy is not the stored Job.
 func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error) error {
 	live, err := c.inServer(ctx, c.ref.Namespace, job.Name)
 	if err != nil {
@@ -371,6 +372,10 @@ func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error)
 	}
 	if !hasUID(live, job.UID) {
 		return nil
+	}
+	if StateOf(live).State != Finished && live.DeletionTimestamp == nil {
+		return fmt.Errorf("the Job %s/%s has not finished, and the cache has its end: restart the controller "+
+			"if the store of the API server was restored", c.ref.Namespace, job.Name)
 	}
 	ops := c.releasing(live)
 	if len(ops) == 0 {

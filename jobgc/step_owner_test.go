@@ -219,6 +219,19 @@ func TestStep_AfterARestoredStore(t *testing.T) {
 		assert.Equal(t, jobgc.Active, found.State, "the cache says that it is being deleted")
 		assert.Equal(t, "LiveRead", found.Source)
 	})
+	t.Run("Recorded", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{Finalizer: holder, Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+		s.step(t)
+		backup := s.jobs[jobOfRun].DeepCopy()
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		s.step(t)
+		s.put(backup)
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "has not finished")
+		assert.Nil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished, "it runs, and its outcome is not recorded")
+		assert.NotEmpty(t, s.jobs[jobOfRun].Finalizers)
+	})
 	t.Run("Held", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{Finalizer: holder})
