@@ -374,8 +374,8 @@ func (c *call) releaseLive(ctx context.Context, job *batchv1.Job, refusal error)
 		return nil
 	}
 	if StateOf(live).State != Finished && live.DeletionTimestamp == nil {
-		return fmt.Errorf("the Job %s/%s has not finished, and the cache has its end: restart the controller "+
-			"if the store of the API server was restored", c.ref.Namespace, job.Name)
+		return fmt.Errorf("the Job %s/%s has not finished, and the cache has its end: restart the "+
+			"controller if the store of the API server was restored", c.ref.Namespace, job.Name)
 	}
 	ops := c.releasing(live)
 	if len(ops) == 0 {

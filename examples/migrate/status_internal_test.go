@@ -253,7 +253,8 @@ type pointed struct {
 }
 
 func (p *pointed) DeepCopyObject() runtime.Object {
-	out := &pointed{TypeMeta: p.TypeMeta, ObjectMeta: *p.ObjectMeta.DeepCopy()}
+	meta := p.ObjectMeta
+	out := &pointed{TypeMeta: p.TypeMeta, ObjectMeta: *meta.DeepCopy()}
 	if p.Status != nil {
 		out.Status = &(&Run{Status: *p.Status}).DeepCopy().Status
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
@@ -43,7 +42,7 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, apply(string(body)), name)
 		misspelt := strings.Replace(string(body), "scrapeTimeout", "scrapeTimeOut", 1)
-		assert.ErrorContains(t, apply(misspelt), "scrapeTimeOut", "the validation is strict")
+		require.ErrorContains(t, apply(misspelt), "scrapeTimeOut", "the validation is strict")
 	}
 	alerts, err := mixin.Alerts("agents/runs", stage.Namespace, "v0.1.0")
 	require.NoError(t, err)

@@ -65,9 +65,8 @@ func TestTypes_HaveEachFieldOfTheCRD(t *testing.T) {
 // fields are the JSON names of the fields of a struct.
 func fields[T any]() []string {
 	var names []string
-	of := reflect.TypeFor[T]()
-	for i := range of.NumField() {
-		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+	for field := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		names = append(names, name)
 	}
 	slices.Sort(names)

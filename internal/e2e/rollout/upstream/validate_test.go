@@ -116,17 +116,24 @@ func examples(t *testing.T) (all []map[string]any) {
 			if err != nil {
 				return err
 			}
-			for doc := range strings.SplitSeq("\n"+string(text), "\n---") {
-				var o map[string]any
-				if yaml.Unmarshal([]byte(doc), &o) == nil && o["kind"] == "Rollout" {
-					all = append(all, o)
-				}
-			}
+			all = append(all, rolloutsIn(string(text))...)
 			return nil
 		})
 		require.NoError(t, err)
 	}
 	require.Greater(t, len(all), 20)
+	return all
+}
+
+// rolloutsIn are the Rollouts among the documents of a YAML file.
+func rolloutsIn(text string) (all []map[string]any) {
+	for doc := range strings.SplitSeq("\n"+text, "\n---") {
+		var o map[string]any
+		err := yaml.Unmarshal([]byte(doc), &o)
+		if err == nil && o["kind"] == "Rollout" {
+			all = append(all, o)
+		}
+	}
 	return all
 }
 
