@@ -275,7 +275,8 @@ func (r *Reconciler) outage(ctx context.Context, err error, secret *redact.Attem
 
 // isUnreported reports whether the end of a run is new, this process has not
 // reported it, and another one may have been killed before it did: the Job is
-// not released. Without a Job, an end may be reported by both.
+// not released, as the cache says without a request. Without a Job, an end may
+// be reported by both.
 func (r *Reconciler) isUnreported(ctx context.Context, run *v1alpha1.AgentRun) bool {
 	st := run.Status
 	if !st.Phase.Terminal() || st.UpdatedAt == nil || time.Since(st.UpdatedAt.Time) >= handOver {
@@ -288,8 +289,9 @@ func (r *Reconciler) isUnreported(ctx context.Context, run *v1alpha1.AgentRun) b
 	if st.JobRef == nil {
 		return true
 	}
-	found, err := jobgc.Inspect(ctx, r.jobsIn(st.JobRef.Namespace), *st.JobRef)
-	return err != nil || found.Job != nil && found.Job.Spec.TTLSecondsAfterFinished == nil
+	job := new(batchv1.Job)
+	err := r.Get(ctx, types.NamespacedName{Namespace: st.JobRef.Namespace, Name: st.JobRef.Name}, job)
+	return err == nil && job.Spec.TTLSecondsAfterFinished == nil
 }
 
 // request is what package jobgc has to know of the run.

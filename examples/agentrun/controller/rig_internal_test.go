@@ -93,6 +93,14 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 						return g.unread
 					}
 				}
+				job, ok := o.(*batchv1.Job)
+				if ok { // the cache is up to date
+					stored, err := g.cluster.BatchV1().Jobs(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+					if err == nil {
+						stored.DeepCopyInto(job)
+					}
+					return err
+				}
 				return c.Get(ctx, key, o, opts...)
 			},
 		}).Build()
