@@ -93,13 +93,8 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 						return g.unread
 					}
 				}
-				job, ok := o.(*batchv1.Job)
-				if ok { // the cache is up to date
-					stored, err := g.cluster.BatchV1().Jobs(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-					if err == nil {
-						stored.DeepCopyInto(job)
-					}
-					return err
+				if job, ok := o.(*batchv1.Job); ok {
+					return g.cachedJob(ctx, key, job)
 				}
 				return c.Get(ctx, key, o, opts...)
 			},
@@ -121,6 +116,16 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	g.writer.Owned = conditionTypes
 	g.writer.Heartbeat = heartbeat
 	return g
+}
+
+// cachedJob reads a Job from a cache that is up to date.
+func (g *rig) cachedJob(ctx context.Context, key client.ObjectKey, into *batchv1.Job) error {
+	job, err := g.cluster.BatchV1().Jobs(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	job.DeepCopyInto(into)
+	return nil
 }
 
 // admit counts a write of a status, or refuses it.
