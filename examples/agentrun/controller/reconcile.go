@@ -64,8 +64,9 @@ const (
 	// start.
 	startingTime = 10 * time.Second
 	// handOver is how long the end of a run is new: within it, a process reports
-	// an end that another one may not have reported.
-	handOver = time.Minute
+	// an end that another one may not have reported. After a restart the cache
+	// may show the end a minute late.
+	handOver = 2 * time.Minute
 	// heartbeat is the longest time between two status writes of a run that
 	// has not ended. An updatedAt that stops moving means a stuck controller.
 	heartbeat = 10 * time.Minute
