@@ -50,7 +50,7 @@ func Available(d Discovery) error {
 	// The group version alone proves nothing: Argo CD and Argo Workflows serve
 	// it too.
 	served := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
-		return r.Kind == kind && r.Name == "rollouts"
+		return r.Name == "rollouts"
 	})
 	if !served {
 		return ErrNotInstalled

@@ -69,9 +69,9 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	errs := notConvertible(d)
 	if o.Mutate != nil {
 		o.Mutate(r)
-		r.SetGroupVersionKind(GVK())
 		errs = append(errs, r.notFromDeployment()...)
 	}
+	r.SetGroupVersionKind(GVK())
 	p := r.check()
 	errs = append(errs, p.errs...)
 	errs = append(errs, p.warnings...)
@@ -131,8 +131,6 @@ func convert(d *appsv1.Deployment, o *Options) *Rollout {
 			Strategy:                Strategy{Canary: convertStrategy(d, o)},
 		},
 	}
-	r.APIVersion = apiVersion
-	r.Kind = kind
 	if o.OmitReplicas {
 		r.Spec.Replicas = nil
 	}
@@ -142,7 +140,6 @@ func convert(d *appsv1.Deployment, o *Options) *Rollout {
 func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 	kept := metav1.ObjectMeta{
 		Name:            m.Name,
-		GenerateName:    m.GenerateName,
 		Namespace:       m.Namespace,
 		Labels:          m.Labels,
 		Annotations:     m.Annotations,

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -76,10 +77,7 @@ func (l *RolloutList) DeepCopy() *RolloutList {
 func (l *RolloutList) DeepCopyInto(out *RolloutList) {
 	*out = *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	if l.Items == nil {
-		return
-	}
-	out.Items = make([]Rollout, len(l.Items))
+	out.Items = slices.Clone(l.Items)
 	for i := range l.Items {
 		l.Items[i].DeepCopyInto(&out.Items[i])
 	}
@@ -108,10 +106,7 @@ func (c *Canary) deepCopy() *Canary {
 }
 
 func copySteps(steps []Step) []Step {
-	if steps == nil {
-		return nil
-	}
-	out := make([]Step, len(steps))
+	out := slices.Clone(steps)
 	for i, s := range steps {
 		out[i] = Step{
 			SetWeight:      copied(s.SetWeight),
@@ -139,11 +134,8 @@ func copied[T any](p *T) *T {
 }
 
 func copyMap(m map[string]any) map[string]any {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]any, len(m))
-	for k, v := range m {
+	out := maps.Clone(m)
+	for k, v := range out {
 		out[k] = copyValue(v)
 	}
 	return out
@@ -159,12 +151,9 @@ func copyValue(v any) any {
 	case map[string]any:
 		return copyMap(v)
 	case []any:
-		if v == nil {
-			return v
-		}
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = copyValue(v[i])
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = copyValue(out[i])
 		}
 		return out
 	}

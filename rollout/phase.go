@@ -68,9 +68,6 @@ func PhaseOf(r *Rollout, workloadGeneration int64) (Phase, string) {
 		return NotObserved, message
 	}
 	phase, message := r.observed()
-	if phase == Healthy || phase == Invalid {
-		return phase, message
-	}
 	return phase, r.Status.withFailure(message)
 }
 

@@ -163,7 +163,7 @@ func (p *problems) tested(r *Rollout, weight int32, i int) {
 		p.warn(field.Invalid(step(i).Child("pause"), pods, fmt.Sprintf(format, args...)))
 	}
 	switch {
-	case canary == 0 && weight == 0:
+	case weight == 0:
 		warn("no pod of the new version would run; put a setWeight before the pause")
 	case canary == 0:
 		warn("at weight %d no pod of the new version would run; "+

@@ -65,11 +65,10 @@ func (r *Rollout) check() problems {
 func (p *problems) identity(r *Rollout) {
 	const longest = validation.DNS1123SubdomainMaxLength - 11
 	meta := field.NewPath("metadata")
-	switch {
-	case r.Name != "":
-		p.invalid(meta.Child("name"), r.Name, validation.IsDNS1123Subdomain(r.Name))
-	case r.GenerateName == "":
+	if r.Name == "" {
 		p.add(field.Required(meta.Child("name"), "a name is required"))
+	} else {
+		p.invalid(meta.Child("name"), r.Name, validation.IsDNS1123Subdomain(r.Name))
 	}
 	if len(r.Name) > longest {
 		p.add(field.TooLong(meta.Child("name"), r.Name, longest))
@@ -176,7 +175,7 @@ func (p *problems) podMetadata(r *Rollout, name string, tree map[string]any) {
 	p.podLabels(meta.Labels, path.Child("labels"))
 	p.annotations(meta.Annotations, path.Child("annotations"))
 	selector := r.Spec.Selector
-	if selector == nil || r.Spec.Template == nil || unmatched(selector, r.Spec.Template.Labels) != "" {
+	if selector == nil || r.Spec.Template == nil {
 		return
 	}
 	// The API server refuses a ReplicaSet that does not select its pods.
@@ -189,18 +188,8 @@ func (p *problems) podMetadata(r *Rollout, name string, tree map[string]any) {
 // mustMatch: a selector that misses the pods would make a Rollout that never
 // finds them.
 func (p *problems) mustMatch(s *metav1.LabelSelector, labels map[string]string, path *field.Path) {
-	detail := unmatched(s, labels)
-	if detail != "" {
-		p.add(field.Invalid(path, labels, detail))
-	}
-}
-
-// unmatched is empty if the labels match, and for a selector that cannot be
-// read.
-func unmatched(s *metav1.LabelSelector, labels map[string]string) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil || selector.Matches(k8slabels.Set(labels)) {
-		return ""
+	if err == nil && !selector.Matches(k8slabels.Set(labels)) {
+		p.add(field.Invalid(path, labels, "must match spec.selector, which is "+selector.String()))
 	}
-	return "must match spec.selector, which is " + selector.String()
 }
