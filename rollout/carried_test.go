@@ -24,7 +24,9 @@ func TestTrafficRouting(t *testing.T) {
 		"WeightZeroIsATraffic":     {"No traffic, but a canary behind a header.", with(`"istio":{}`, `"steps":[{"setHeaderRoute":{"name":"r"}},{"setWeight":0},{"pause":{}}]`), ""},
 		"ScaleAndHeaderInOneStep":  {"The controller does both.", with(`"istio":{}`, `"steps":[{"setCanaryScale":{"replicas":1},"setHeaderRoute":{"name":"r"}},{"pause":{}}]`), ""},
 		"ScaleAndPauseInOneStep":   {"The controller does both.", with(`"istio":{}`, `"steps":[{"setCanaryScale":{"replicas":1},"pause":{}}]`), ""},
-		"OthersAreNotChecked":      {"They are carried too.", stepsOf(twenty, `{"experiment":{"templates":[{"name":"x","weight":5}]}}`, `{"plugin":{}}`), ""},
+		"OthersAreNotChecked":      {"They are carried too.", stepsOf(twenty, `{"experiment":{"templates":[{"name":"x","weight":5}]}}`), ""},
+		"PluginIsAWait":            {"It ends the step.", stepsOf(twenty, `{"plugin":{}}`), ""},
+		"WeightAndHeaderInOneStep": {"The controller does both.", with(`"istio":{}`, `"steps":[{"setWeight":20,"setHeaderRoute":{"name":"r"}},{"pause":{}}]`), ""},
 		"ScaleWithoutRouting":      {"The weight is the scale.", canaryOf(`{"steps":[{"setCanaryScale":{"replicas":1}},{"setWeight":20},{"pause":{}}]}`), "steps[0].setCanaryScale"},
 	}
 	for name, tc := range cases {
@@ -49,7 +51,7 @@ func TestConvert_CarriedObjectsThatDoNotFit(t *testing.T) {
 		"spec.strategy.canary.replicaProgressThreshold": canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":4294967346}}`),
 		"spec.strategy.canary.steps[1].analysis":        stepsOf(twenty, `{"analysis":{"templates":"x"}}`),
 	} {
-		assert.Contains(t, paths(checked(t, patch)), name)
+		assert.Equal(t, []string{name}, paths(checked(t, patch)))
 	}
 }
 

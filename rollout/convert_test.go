@@ -153,7 +153,9 @@ func TestConvert_SharesNoMemory(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	steps := []rollout.Step{rollout.SetWeight(10), rollout.PauseFor(10 * time.Minute), rollout.SetWeight(50), rollout.PauseManual()}
-	r, errs := rollout.Convert(web(), rollout.Options{
+	d := web()
+	d.Labels = map[string]string{"team": "shop"}
+	r, errs := rollout.Convert(d, rollout.Options{
 		Steps: steps, MaxSurge: ptr.To(intOrString("25%")), MaxUnavailable: ptr.To(intOrString("1")),
 		ProgressDeadlineAbort: true, InstanceID: "blue", OmitReplicas: true,
 		Mutate: func(r *rollout.Rollout) { r.Annotations = map[string]string{"a": "b"} },
@@ -163,7 +165,7 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, "25%", r.Spec.Strategy.Canary.MaxSurge.String())
 	assert.Equal(t, "1", r.Spec.Strategy.Canary.MaxUnavailable.String())
 	assert.True(t, r.Spec.ProgressDeadlineAbort)
-	assert.Equal(t, map[string]string{"argo-rollouts.argoproj.io/controller-instance-id": "blue"}, r.Labels)
+	assert.Equal(t, map[string]string{"argo-rollouts.argoproj.io/controller-instance-id": "blue", "team": "shop"}, r.Labels)
 	assert.Nil(t, r.Spec.Replicas)
 	assert.Equal(t, map[string]string{"a": "b"}, r.Annotations)
 }
@@ -278,6 +280,8 @@ func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 		"Status":                {"The status is the controller's.", `{"status":{"phase":"Healthy"}}`, []string{"status"}},
 		"BadStep":               {"It must be possible.", stepsOf(`{"setWeight":0}`, manual), []string{"spec.strategy.canary.steps[0].setWeight"}},
 		"NoMetadata":            {"Mutate may not remove the metadata.", `{"metadata":null}`, []string{"metadata.name"}},
+		"AnalysisWithoutSteps":  {"All pods are replaced while it runs.", canaryOf(`{"steps":null,"analysis":{"templates":[{"templateName":"errors"}]}}`), []string{"spec.strategy.canary.steps"}},
+		"SelectorOfTheHash":     {"The controller refuses it only in its log.", `{"spec":{"selector":{"matchExpressions":[{"key":"rollouts-pod-template-hash","operator":"DoesNotExist"}]}}}`, []string{"spec.selector.matchExpressions[0].key"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

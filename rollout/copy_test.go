@@ -28,7 +28,7 @@ func TestDeepCopy_CopiesEveryField(t *testing.T) {
 	obj := r.DeepCopyObject()
 	assert.Equal(t, r, obj)
 	assert.Nil(t, (*rollout.Rollout)(nil).DeepCopy())
-	assert.Nil(t, (*rollout.Rollout)(nil).DeepCopyObject())
+	assert.Equal(t, runtime.Object(nil), (*rollout.Rollout)(nil).DeepCopyObject(), "not a nil pointer in an interface")
 }
 
 // TestRollout_KeepsEveryFieldInUnstructured, as dynamic clients take it.

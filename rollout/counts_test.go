@@ -56,6 +56,7 @@ func TestCounts(t *testing.T) {
 		"SurgeAsTextOfANumber":   {"Upstream reads it as a percentage without its sign.", stringFences(3, "1", "0"), 25, 1, 3},
 		"SurgeThatCannotBeRead":  {"Upstream counts it as 0.", sized(3, "abc", "1"), 25, 1, 2},
 		"OneFenceSpoilsBoth":     {"Upstream then counts both as 0.", sized(3, "1", "abc"), 25, 1, 2},
+		"FencesNotSet":           {"They are 25%, so maxSurge is one pod.", read(t, `{"spec":{"replicas":3,"strategy":{"canary":{}}}}`), 25, 1, 3},
 		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},
 		"NoCanary":               {"Without a canary both counts are 0.", new(rollout.Rollout), 20, 0, 0},
 		"Nil":                    {"A nil Rollout has no pods.", nil, 20, 0, 0},
@@ -118,6 +119,7 @@ func TestWarnings_PauseWithoutACanaryPod(t *testing.T) {
 	pausing := canary(t)
 	pausing.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.PauseManual()}
 	assert.Contains(t, pausing.Warnings()[0].Detail, "setWeight", "the remedy")
+	assert.Empty(t, (*rollout.Rollout)(nil).Warnings())
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := canary(t)

@@ -15,6 +15,7 @@ func TestLimits(t *testing.T) {
 	for name, tc := range map[string]bad{
 		"FencesAtTheirMost":        {"100% is the most that can be unavailable.", canaryOf(`{"maxSurge":"250%","maxUnavailable":"100%"}`), ""},
 		"MoreThanAllUnavailable":   {"As of a Deployment.", canaryOf(`{"maxUnavailable":"101%"}`), "spec.strategy.canary.maxUnavailable"},
+		"FencesNotSet":             {"They are 25% to the controller.", canaryOf(`{"maxSurge":null,"maxUnavailable":null}`), ""},
 		"WeightsAtTheirLimits":     {"Weights of 1 and 99 run something of each.", stepsOf(`{"setWeight":1}`, manual, `{"setWeight":99}`, manual), ""},
 		"PauseIsOneSecond":         {"The shortest there is.", pauseOf(`1`), ""},
 		"PauseIsTheLongest":        {"The most that 32 bits hold.", pauseOf(`2147483647`), ""},

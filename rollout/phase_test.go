@@ -86,6 +86,7 @@ func TestPhaseOf(t *testing.T) {
 		"JustCreated":       {"The ReplicaSet was refused, and now is there. The rest is of the version before.", conditions("Healthy", "NewReplicaSetCreated", "True"), rollout.Progressing, "web-6c"},
 		"CreatedAtAPause":   {"The pause is of the version before.", conditions("Paused", "NewReplicaSetCreated", "False"), rollout.Progressing, "web-6c"},
 		"FewerReplicas":     {"Scaled first; the template comes next.", conditions("Healthy", "ReplicaSetNotAvailable", "False"), rollout.Progressing, "web-6c"},
+		"NotYetReplaced":    {"The condition Healthy alone does not say it.", conditions("Healthy", "ReplicaSetUpdated", "True"), rollout.Progressing, "web-6c"},
 		"Resumed":           {"Only spec.paused was looked at.", conditions("Healthy", "NewReplicaSetAvailable", "False"), rollout.Progressing, "is not healthy"},
 		"OldPodsStay":       {"Without trafficRouting there is no delay.", conditions("Healthy", "ReplicaSetUpdated", "False"), rollout.Progressing, "web-6c"},
 		"HealthyInAll":      {"As the controller writes it in the end.", conditions("Healthy", "NewReplicaSetAvailable", "True"), rollout.Healthy, ""},
@@ -112,9 +113,16 @@ func TestPhaseOf_WhileOldPodsStay(t *testing.T) {
 	phase, message := rollout.PhaseOf(r, 0)
 	assert.Equal(t, rollout.Healthy, phase)
 	assert.Contains(t, message, "scaleDownDelaySeconds")
+	r.Status.Conditions[0].Reason = "ReplicaSetNotAvailable"
+	phase, _ = rollout.PhaseOf(r, 0)
+	assert.Equal(t, rollout.Progressing, phase, "the new pods are not available")
+	r.Status.Conditions[0].Reason = "ReplicaSetUpdated"
 	r.Status.StableRS = "other"
 	phase, _ = rollout.PhaseOf(r, 0)
 	assert.Equal(t, rollout.Progressing, phase)
+	r.Spec.Strategy.Canary = nil
+	phase, _ = rollout.PhaseOf(r, 0)
+	assert.Equal(t, rollout.Progressing, phase, "of blue-green")
 }
 
 // TestPhaseOf_WithAWorkloadRef: the template changes in the other object, and

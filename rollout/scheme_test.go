@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
@@ -25,7 +26,7 @@ func TestAddToScheme(t *testing.T) {
 	require.NoError(t, rollout.AddToScheme(scheme))
 	require.NoError(t, rollout.AddToScheme(scheme), "twice is once")
 	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
-	obj, _, err := decoder.Decode([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"RolloutList","metadata":{"resourceVersion":"9"},
+	obj, _, err := decoder.Decode([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"RolloutList","metadata":{"resourceVersion":"9","remainingItemCount":3},
 		"items":[{"metadata":{"name":"web","generation":3},"spec":{"replicas":5,"strategy":{"canary":{"steps":[{"setWeight":20}]}}},
 		"status":{"observedGeneration":"3","phase":"Degraded","message":"x","HPAReplicas":5}}]}`), nil, nil)
 	require.NoError(t, err)
@@ -34,12 +35,14 @@ func TestAddToScheme(t *testing.T) {
 	phase, message := rollout.PhaseOf(&list.Items[0], 0)
 	assert.Equal(t, rollout.Degraded, phase)
 	assert.Equal(t, "x", message)
+	_, err = runtime.NewParameterCodec(scheme).EncodeParameters(&metav1.ListOptions{}, rollout.GVK().GroupVersion())
+	require.NoError(t, err, "the options of a request")
 
 	got := list.DeepCopyObject()
 	assert.Equal(t, list, got)
 	notShared(t, "list", reflect.ValueOf(list), reflect.ValueOf(got))
 	assert.Equal(t, &rollout.RolloutList{}, new(rollout.RolloutList).DeepCopyObject())
-	assert.Nil(t, (*rollout.RolloutList)(nil).DeepCopyObject())
+	assert.Equal(t, runtime.Object(nil), (*rollout.RolloutList)(nil).DeepCopyObject(), "not a nil pointer in an interface")
 	assert.Nil(t, (*rollout.RolloutList)(nil).DeepCopy())
 }
 
