@@ -73,7 +73,7 @@ func badRollouts() map[string]bad {
 		"PauseIs600SecondsAsText":   {"Upstream takes them too.", pauseOf(`"600"`), ""},
 		"OnlyAPause":                {"Paused with no new pod.", stepsOf(manual), "spec.strategy.canary.steps[0].pause"},
 		"NoSteps":                   {"A plain rolling update.", canaryOf(`{"steps":null}`), "spec.strategy.canary.steps"},
-		"NoPause":                   {"Nothing waits for a verdict.", stepsOf(twenty, `{"setWeight":50}`), "spec.strategy.canary.steps"},
+		"NoPause":                   {"Nothing waits for a person or an analysis.", stepsOf(twenty, `{"setWeight":50}`), "spec.strategy.canary.steps"},
 
 		"ScaleWithoutRouting":  {"setCanaryScale needs trafficRouting.", stepsOf(twenty, `{"setCanaryScale":{"weight":20}}`, manual), "spec.strategy.canary.steps[1].setCanaryScale"},
 		"HeaderWithoutRouting": {"setHeaderRoute needs trafficRouting.", stepsOf(twenty, `{"setHeaderRoute":{"name":"x"}}`, manual), "spec.strategy.canary.steps[1].setHeaderRoute"},

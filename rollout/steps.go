@@ -49,7 +49,7 @@ func (p *problems) steps(r *Rollout, sound bool) {
 	}
 }
 
-// waits reports whether a person, a time or a verdict ends the step.
+// waits reports whether a person, a time or an analysis ends the step.
 func (s *Step) waits() bool {
 	return s.Pause != nil || s.Analysis != nil || s.Experiment != nil || s.Plugin != nil
 }

@@ -53,12 +53,12 @@ func TestSetCondition(t *testing.T) {
 			want:   with(func(c *metav1.Condition) { c.Message = "still well" }),
 		},
 		"NewerGeneration": {
-			reason: "The same verdict on a newer spec is a change.",
+			reason: "The same condition of a newer spec is a change.",
 			set:    with(func(c *metav1.Condition) { c.ObservedGeneration = 4 }),
 			want:   with(func(c *metav1.Condition) { c.ObservedGeneration = 4 }),
 		},
 		"OlderGeneration": {
-			reason: "A verdict on an older spec loses.",
+			reason: "A condition of an older spec loses.",
 			set:    with(func(c *metav1.Condition) { c.Status, c.ObservedGeneration = "False", 2 }), want: stored, unchanged: true,
 		},
 		"GenerationNotStated": {
@@ -67,7 +67,7 @@ func TestSetCondition(t *testing.T) {
 			want:   with(func(c *metav1.Condition) { c.ObservedGeneration = 0 }),
 		},
 		"ChangeWithoutGeneration": {
-			reason: "A changed verdict without a generation leaves it to Patch to say which.",
+			reason: "A changed condition without a generation leaves it to Patch to say which.",
 			set:    with(func(c *metav1.Condition) { c.Reason, c.ObservedGeneration = "Slow", 0 }),
 			want:   with(func(c *metav1.Condition) { c.Reason, c.ObservedGeneration = "Slow", 0 }),
 		},
@@ -162,7 +162,7 @@ func TestSetConditions_SetsTheWholeGroup(t *testing.T) {
 	old := ready("True")
 	old.ObservedGeneration = 4
 	w.SetConditions(&conds, noon, old)
-	assert.Contains(t, typesOf(conds), "Unreachable", "a verdict on a newer spec stays")
+	assert.Contains(t, typesOf(conds), "Unreachable", "a condition of a newer spec stays")
 
 	same := invalid
 	same.ObservedGeneration = 4
@@ -197,6 +197,6 @@ func TestSetConditions_ReportsNoChangeOfAnEqualReconcile(t *testing.T) {
 	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), next))
 	older := cond("Ready", "False", "Late")
 	older.ObservedGeneration = 3
-	assert.False(t, w.SetConditions(&conds, noon.Add(time.Hour), older), "a verdict on an older spec loses")
+	assert.False(t, w.SetConditions(&conds, noon.Add(time.Hour), older), "a condition of an older spec loses")
 	assert.True(t, w.SetConditions(&conds, noon.Add(time.Hour), cond("Ready", "True", "Slow")))
 }

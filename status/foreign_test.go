@@ -129,14 +129,14 @@ func TestCommit_WritesOnlyFieldsOfTheStoredCondition(t *testing.T) {
 	s.create("a")
 	s.keepOnly("type", "status", "severity")
 	s.restatus("a", `{"observedGeneration":1,"startedAt":"2025-06-01T12:00:00Z","conditions":[{"type":"Ready","status":"False","severity":"Error"}]}`)
-	for i, verdict := range []string{"True", "True", "False"} {
+	for i, ready := range []string{"True", "True", "False"} {
 		before := get[unstructured.Unstructured](t, s, "a")
 		after := before.DeepCopy()
-		require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{map[string]any{"type": "Ready", "status": verdict}}, "status", "conditions"))
+		require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{map[string]any{"type": "Ready", "status": ready}}, "status", "conditions"))
 		w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{})
 		_, err := w.Commit(t.Context(), before, after, running)
 		require.NoError(t, err, "commit %d", i)
-		assert.Equal(t, []any{map[string]any{"type": "Ready", "status": verdict}}, conditionList(after))
+		assert.Equal(t, []any{map[string]any{"type": "Ready", "status": ready}}, conditionList(after))
 	}
 	assert.Equal(t, 2, s.sent())
 }

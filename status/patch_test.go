@@ -76,7 +76,7 @@ func TestPatch_WritesChanges(t *testing.T) {
 			change: func(r *Run) { r.Status.Stamp = status.Stamp{ObservedGeneration: 99, FinishedAt: at(0)} }, facts: running,
 		},
 		"ConditionsBuiltAnew": {
-			reason: "The same verdicts with new times, in another order, do not count as a change.",
+			reason: "The same conditions with new times, in another order, do not count as a change.",
 			change: func(r *Run) {
 				conds := r.Status.Conditions
 				conds[0], conds[4] = conds[4], conds[0]

@@ -55,7 +55,7 @@ func refuseText(answer error) func(map[string]any) error {
 	}
 }
 
-func TestCommit_KeepsTheVerdictWithoutARefusedField(t *testing.T) {
+func TestCommit_KeepsTheConditionsWithoutARefusedField(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		answer error

@@ -68,7 +68,7 @@ func (r *worldRun) truth() int {
 	return n
 }
 
-// report sets the verdict of a reconcile.
+// report sets the status that a reconcile computes.
 func (r *worldRun) report() Facts {
 	r.Status.Phase = r.truth()
 	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Truth" + r.Annotations[truthKey]}
@@ -103,7 +103,7 @@ func committer(api *world.API) world.Process {
 }
 
 // updater is a controller that reads the object again after a conflict, and
-// writes the same verdict.
+// writes the same status.
 func updater(api *world.API) world.Process {
 	client := world.NewClient[worldRun](api, runsResource, runKey.Namespace)
 	return world.Process{Reconcile: func(ctx context.Context) (time.Duration, error) {
@@ -162,20 +162,20 @@ func note(t *testing.T, f reported, w world.Write) reported {
 		uid: run.UID, phase: run.Status.Phase, observed: run.Status.ObservedGeneration,
 		started: timeText(run.Status.StartedAt), finished: timeText(run.Status.FinishedAt),
 	}
-	verdict := ""
+	reason := ""
 	for _, c := range run.Status.Conditions {
 		if c.Type == "Ready" {
-			verdict = c.Reason
+			reason = c.Reason
 		}
 	}
 	switch {
 	case next.phase < f.phase:
-		next.wrong = "an older verdict replaced a newer one"
+		next.wrong = "an older status replaced a newer one"
 	case next.observed < f.observed:
 		next.wrong = "observedGeneration went back"
 	case f.started != "" && next.started != f.started, f.finished != "" && next.finished != f.finished:
 		next.wrong = "a time has moved"
-	case next.phase != 0 && verdict != "Truth"+strconv.Itoa(next.phase):
+	case next.phase != 0 && reason != "Truth"+strconv.Itoa(next.phase):
 		next.wrong = "phase and Ready are of two reconciles"
 	case (next.phase == 3) != (next.finished != ""):
 		next.wrong = "phase and finishedAt are of two reconciles"
@@ -286,13 +286,13 @@ func pruneAndDefault(_ time.Time, _ world.Request, fields map[string]any) error 
 	return nil
 }
 
-// TestSearch_NoLateWriteReplacesAVerdict visits all states that one or two
+// TestSearch_NoLateWriteReplacesANewerStatus visits all states that one or two
 // instances of a controller reach within the budgets, with another writer and a
 // person. An instance may stop between a read and a write while the other one
 // goes on.
 //
 //req:shows S1 S3
-func TestSearch_NoLateWriteReplacesAVerdict(t *testing.T) {
+func TestSearch_NoLateWriteReplacesANewerStatus(t *testing.T) {
 	for _, tc := range []struct {
 		budgets   world.Budgets
 		instances int

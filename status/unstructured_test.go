@@ -63,7 +63,7 @@ func TestPatch_UnstructuredConditions(t *testing.T) {
 		next.Status.Conditions[0].Status = "False"
 		_, err := status.FieldNames{}.Patch(typed, next, running, noon)
 		require.NoError(t, err)
-		assert.EqualValues(t, 3, next.Status.Conditions[0].ObservedGeneration, "a new verdict is of the spec that was read")
+		assert.EqualValues(t, 3, next.Status.Conditions[0].ObservedGeneration, "a new condition is of the spec that was read")
 	})
 	t.Run("AGenerationOfTheCaller", func(t *testing.T) {
 		after, conds := conditionsAt(before)

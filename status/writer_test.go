@@ -168,7 +168,7 @@ func TestOnCommit(t *testing.T) {
 }
 
 // TestCommit_AnyDifferenceOfTheStatusIsAConflict: the other side may be the
-// next instance of this controller, and its verdict whole.
+// next instance of this controller, and its status right.
 func TestCommit_AnyDifferenceOfTheStatusIsAConflict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, theirs, names string
@@ -179,7 +179,7 @@ func TestCommit_AnyDifferenceOfTheStatusIsAConflict(t *testing.T) {
 		"Cleared":       {"Nor that it is gone.", `{"phase":null}`, "status.phase"},
 		"Finished":      {"A finished run does not run again.", `{"finishedAt":"2025-06-01T12:00:00Z"}`, "status.finishedAt"},
 		"AnyCondition":  {"Without Owned, each is this controller's.", `{"conditions":[]}`, "status.conditions Ready"},
-		"OnlyUpdatedAt": {"updatedAt alone is no other verdict.", `{"updatedAt":"2025-06-01T12:00:00Z"}`, ""},
+		"OnlyUpdatedAt": {"updatedAt alone is not a change.", `{"updatedAt":"2025-06-01T12:00:00Z"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, before := start(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/status/rules"
 )
 
-// The API server's own verdict on the rules is a test of internal/e2e.
+// The rules in an API server are a test of internal/e2e.
 func TestFor_NamesTheFieldsOfTheKind(t *testing.T) {
 	all := rules.For(status.FieldNames{})
 	require.Len(t, all, 4)

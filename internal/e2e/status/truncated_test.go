@@ -15,10 +15,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestCommit_KeepsTheVerdictWithoutARefusedField: only this suite shows the
+// TestCommit_KeepsTheConditionsWithoutARefusedField: only this suite shows the
 // answers of the API server and of etcd to a status that is too large. The
 // contract has a value that the schema refuses, and what the next Commit does.
-func TestCommit_KeepsTheVerdictWithoutARefusedField(t *testing.T) {
+func TestCommit_KeepsTheConditionsWithoutARefusedField(t *testing.T) {
 	for reason, size := range map[string]int{
 		"Etcd refuses 1.5 MiB.":         1_700_000,
 		"Its client refuses 2 MiB.":     2_200_000,
