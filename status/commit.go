@@ -34,30 +34,29 @@ const maxAttempts = 5
 //
 // If another client changed metadata, the spec or conditions of other
 // controllers since the read, Commit sends its changes again, up to four times.
-// If the status differs otherwise, or the object does, it writes nothing and
-// returns [ErrSuperseded], [ErrStaleRead], [ErrReplaced] or [ErrFieldConflict].
-// Return each error from Reconcile, so that the controller reconciles again.
+// If the rest of the status changed, or another object has the name, it writes
+// nothing and returns [ErrFieldConflict], [ErrSuperseded] or [ErrReplaced]. It
+// returns [ErrStaleRead] for an old copy. Return each error from Reconcile, so
+// that the controller reconciles again.
 //
 // Commit writes only the status. If labels, annotations or finalizers of after
-// differ from before, it writes the status and returns an error: send them with
-// a separate request before, which gives after a new resourceVersion.
+// differ from before, it writes the status and returns an error. Send them
+// first, with a separate request that gives after a new resourceVersion.
 //
-// After [Written], after equals the stored object. After [Unchanged], at least
-// its status does. If the spec changed since the read, only the status: spec
-// and version stay as they were read, so that a later Update conflicts. To
-// commit again in the same reconcile, go on with after, and take a DeepCopy of
-// it as the next before: the copies from before the first Commit are
-// [ErrStaleRead].
+// After [Written], after is the stored object. If the spec changed since the
+// read, only its status is: the old version then makes an Update conflict.
+// After [Unchanged], at least the status is the stored one. To commit again in
+// the same reconcile, take a new DeepCopy of after as before.
 //
-// A field that the API server does not store as sent causes Written and an
-// error that names it, once for an object in five minutes. The difference alone
-// is not sent again in that time.
+// If the API server does not store a field as sent, Commit returns Written and
+// an error that names the field, once in five minutes for an object. In that
+// time it does not send this difference alone again.
 //
 // If the API server refuses the status, because it is too large or a field is
 // invalid, Commit sends one more patch: the conditions, observedGeneration,
-// updatedAt, and a startedAt that was never stored. finishedAt waits for the
-// whole status. The error each time has the Reason StatusRefused, and
-// apierrors.IsInvalid holds for it if it does for the refusal.
+// updatedAt, and a startedAt that was never stored. Each time it returns an
+// error with the Reason StatusRefused, for which apierrors.IsInvalid holds if
+// it does for the refusal.
 //
 // An object that no longer exists is [Gone], which is not an error. Commit is
 // safe for concurrent use if each call has its own after.
@@ -181,8 +180,8 @@ func (w Writer) written(c *change, after, reply Object, isWrite bool) (Result, e
 		strings.Join(lost, ", "))
 }
 
-// reduce writes the verdict without the fields that the API server refused. It
-// makes at most one request.
+// reduce writes the conditions without the fields that the API server refused.
+// It makes at most one request.
 func (w Writer) reduce(ctx context.Context, c *change, after Object, refusal error) (Result, error) {
 	refused := refusedError{fmt.Errorf("status: commit: patching %s: %w", nameOf(c.base), refusal)}
 	whole := c.want

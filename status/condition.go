@@ -19,17 +19,16 @@ import (
 // apimachinery:
 //
 //   - lastTransitionTime changes only if Status does. It becomes c's if that is
-//     set and differs from the stored one, otherwise now. A new Reason or
-//     Message is a change, and so a write. Leave out text that changes by
-//     itself, such as a countdown. A CRD may not have the field: Patch and
-//     Commit do not write a time alone where none is stored.
+//     set and differs from the stored one, otherwise now. Patch and Commit do
+//     not write a time alone where none is stored: a CRD may lack the field.
+//   - A new Reason or Message is a change, and so a write. Leave out text that
+//     changes by itself, such as a countdown.
 //   - If c has an older ObservedGeneration than the stored condition, conds
-//     does not change. Zero means that c does not state one. The list then has
-//     zero, and [FieldNames.Patch] and [Writer.Commit] fill in the generation of the
-//     object that was read, as kubectl wait expects. They leave zero if the
-//     stored condition had none and nothing else of it changed. A condition
-//     that a reconcile does not set keeps its generation: set each condition
-//     that you own every time.
+//     does not change. A zero stays zero in the list: [FieldNames.Patch] and
+//     [Writer.Commit] fill in the generation of the object that was read,
+//     unless the stored condition has none and nothing else of it changed. A
+//     condition that is not set keeps its generation, and kubectl wait ignores
+//     it when that is old: set each condition that you own every time.
 //   - Reason and Message are fitted to the limits of the API server, so that no
 //     error text can fail the whole write. The message is cut at the last blank
 //     within 32768 bytes, because a redactor does not recognize half of a

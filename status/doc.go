@@ -13,7 +13,7 @@
 //	startedAt           first time the object was running; never moves
 //	finishedAt          first time the object was done; never moves
 //
-// Embed [Stamp] in the status of the kind, and build a [Writer] once, with
+// Embed [Stamp] in the status of the kind. Build a [Writer] once: with
 // [ForClient] from controller-runtime's client, or from a client of client-go:
 //
 //	writer := status.ForResource(clientset.ExampleV1().Runs)
@@ -30,10 +30,10 @@
 // writes nothing and returns an error. Return it from Reconcile, so that the
 // controller tries again: the other writer may be its own next leader.
 //
-// [FieldNames.Patch] is the contract as a pure function, for any client.
-// [FieldNames] adapts both to kinds with other field names, typed or
-// unstructured. Package status/rules makes the API server hold every writer to
-// the contract, and package status/statustest tests a controller.
+// [FieldNames.Patch] is the contract as a pure function, for any client. Kinds
+// with other field names, typed or unstructured, set [FieldNames]. Package
+// status/rules makes the API server hold every writer to the contract, and
+// package status/statustest tests a controller.
 //
 // The package starts no goroutine and does not log. A Writer remembers only its
 // last writes, for five minutes. An error about a value names the field and
@@ -43,30 +43,28 @@
 //
 // A cache may be late: a reconcile then starts from a copy that is older than
 // the controller's own last write. The Writer remembers the version that its
-// last write of each object returned. [Writer.IsStale] says so before the work
-// is done again, and Commit refuses the copy with [ErrStaleRead], without a
-// request. It does not know a write of the process before, nor one that is
-// older than five minutes. A stale copy is then accepted, and Commit returns
-// [ErrFieldConflict] if it has something to write.
+// last write of each object returned. [Writer.IsStale] reports such a copy
+// before the work is done again, and Commit refuses it with [ErrStaleRead],
+// without a request. The Writer does not know writes of an earlier process, nor
+// writes from more than five minutes ago. It accepts a copy from before those,
+// and Commit returns [ErrFieldConflict] if it has something to write.
 //
 // EnableReadYourWritesConsistency of controller-runtime v0.25 makes reads wait
 // for the cache. It is experimental. It knows the writes of this process only,
 // and does not hold for unstructured objects. A live read works with every
 // client.
 //
-// The memory belongs to the client that was passed to [ForClient] or
-// [ForResource], so make one Writer for a controller and share it. Its copies
-// share the memory. It needs the object's uid, and resourceVersions that are
-// numbers. It has at most 16384 objects, in about 4 MiB, and forgets all when it
-// is full.
+// Make one Writer for a controller and share it: only its copies share what it
+// remembers. It needs the object's uid, and resourceVersions that are numbers.
+// It remembers at most 16384 objects, in about 4 MiB, and then forgets all.
 //
 // # Two controllers of one object
 //
 // The controller that reconciles the spec owns observedGeneration, startedAt
 // and finishedAt. Every other controller sets FieldNames.ObservedGeneration to
 // "-" and passes no [Facts]. It reports by conditions, which carry the
-// generation that it read. Each lists its conditions in Writer.Owned and makes
-// its own Writer, so that neither takes the other's write for its own.
+// generation that it read. Each controller makes its own Writer, and lists its
+// conditions in Writer.Owned.
 //
 // # RBAC
 //

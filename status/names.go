@@ -33,11 +33,8 @@ import (
 type FieldNames struct {
 	// ObservedGeneration is an int64 or *int64; empty means observedGeneration.
 	// Under another name kstatus does not find it, and reports an object as
-	// Current although its new spec was not reconciled yet.
-	//
-	// If two controllers write the status of one object, only the controller
-	// that reconciles the spec owns observedGeneration. The other one sets "-".
-	// Its conditions still carry the generation that it read.
+	// Current although its new spec was not reconciled yet. A controller that
+	// does not reconcile the spec sets "-": see the package comment.
 	ObservedGeneration string
 	// UpdatedAt is a *metav1.Time or metav1.Time; empty means updatedAt.
 	UpdatedAt string
@@ -49,10 +46,10 @@ type FieldNames struct {
 	FinishedAt string
 	// Conditions is a list of conditions, such as a []metav1.Condition; empty
 	// means conditions. The items may have another Go type, with the fields
-	// type and status: Commit sets only fields that the type has, and all in a
-	// type with an UnmarshalJSON. An unstructured status has no type: Commit sets lastTransitionTime and
-	// observedGeneration in a new condition, and in a stored condition only if
-	// it has them.
+	// type and status. Commit sets only fields that the type has, and all in a
+	// type with an UnmarshalJSON. In an unstructured status it sets
+	// lastTransitionTime and observedGeneration in a new condition, and in a
+	// stored condition only if it has them.
 	//
 	// With "-" a list named conditions is one value: Commit does not check or
 	// redact its items. Use it for a list that has a type twice, such as a

@@ -172,18 +172,18 @@ func ForResource[C patcher[T], T Object](resource func(namespace string) C) Writ
 
 // SetConditions makes group the conditions of all types that the Writer owns,
 // and reports whether conds changed. It sets each one as [SetCondition] does,
-// and removes owned types that are not in group. To leave the generation to
-// Commit is not a change. Recovery needs no list of the
-// conditions that may have failed before:
+// and removes owned types that are not in group. A generation that is left to
+// Commit is not a change. Recovery needs no list of the conditions that may
+// have failed before:
 //
 //	w.SetConditions(&run.Status.Conditions, now, ready) // removes InvalidSpec, Unreachable and the like
 //
 // A condition that is absent counts as False, as kstatus defines for
 // Reconciling and Stalled. To keep it as False, put it into group. If a
 // condition in group has an ObservedGeneration, owned conditions of a newer
-// generation than the newest in group stay. SetConditions also sets types in
-// group that are not owned, and leaves other types that are not owned alone. A
-// nil conds does not change. Do not call it for one list from two goroutines.
+// generation than the newest in group stay. Types in group that are not owned
+// are set as well. A nil conds does not change. Do not call it for one list
+// from two goroutines.
 func (w Writer) SetConditions(
 	conds *[]metav1.Condition, now time.Time, group ...metav1.Condition,
 ) (changed bool) {
@@ -228,9 +228,9 @@ func (w Writer) IsStale(obj Object) bool {
 }
 
 // Result says what Commit did: Unchanged, Written or Gone. It is empty if
-// Commit returns an error, unless a write succeeded: the error is then about a
-// field that the API server did not keep, a refused status of which the verdict
-// is written, labels that differ, or a reply that cannot be read.
+// Commit could not write the status. An error together with a Result is about
+// the rest: labels that differ, a field that the API server refused or did not
+// keep, or a reply that cannot be read.
 type Result string
 
 // The results of a Commit.

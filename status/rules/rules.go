@@ -38,13 +38,13 @@ type Rule struct {
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.startedAt) || has(self.status.startedAt) && int(self.status.startedAt) == int(oldSelf.status.startedAt)",message="status.startedAt may not change once set"
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.finishedAt) || has(self.status.finishedAt) && int(self.status.finishedAt) == int(oldSelf.status.finishedAt)",message="status.finishedAt may not change once set"
 //
-// A kind without one of the fields must leave its marker out: the schema must
-// declare each, the times with format date-time. Times are compared in whole
-// seconds, because a rewrite of .123Z as Z is not a change. The rules compare
-// with the stored object (oldSelf), so they do not apply when it is created.
-// The API server may refuse to restore a backup over an existing object: delete
-// the object first. A rule cannot read metadata.generation. statustest.Check
-// reports an observedGeneration that is greater.
+// Leave out the marker of a field that the kind does not have: the schema must
+// declare the others, the times with format date-time. Times are compared in
+// whole seconds, because a rewrite of .123Z as Z is not a change. The rules do
+// not apply when an object is created. They may refuse a backup that is
+// restored over an existing object: delete the object first. A rule cannot read
+// metadata.generation: statustest.Check reports an observedGeneration that is
+// greater.
 //
 // kstatus reports an object without observedGeneration as Current. The marker
 // +kubebuilder:default={"observedGeneration":-1} on the status field makes it

@@ -13,11 +13,10 @@ import (
 
 // Check returns an error for each rule of the contract that the change from
 // before to after breaks, and nil if it breaks none. liveGeneration is the
-// generation of the object that after was read from. Check is for property
-// tests of controllers: read the stamps of two successive versions of an object
-// with [Stamp]. Times are compared in whole seconds. Check accepts an updatedAt
-// that stays or goes back, because two writes may be in one second and clocks
-// differ. For a kind without updatedAt, set it to any time in both stamps.
+// generation of the object that after was read from. Times are compared in
+// whole seconds. Check accepts an updatedAt that stays or goes back, because
+// two writes may be in one second and clocks differ. For a kind without
+// updatedAt, set it to any time in both stamps.
 //
 // set has the conditions of after that the reconcile sets each time. Each must
 // carry after's observedGeneration, or for a kind without one a generation:
