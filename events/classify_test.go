@@ -27,15 +27,15 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// verdictError is a user's own error.
-type verdictError struct {
+// ownError is a user's own error.
+type ownError struct {
 	reason   string
 	terminal bool
 }
 
-func (e *verdictError) Error() string  { return "own" }
-func (e *verdictError) Reason() string { return e.reason }
-func (e *verdictError) Terminal() bool { return e.terminal }
+func (e *ownError) Error() string  { return "own" }
+func (e *ownError) Reason() string { return e.reason }
+func (e *ownError) Terminal() bool { return e.terminal }
 
 type reasonError string
 
@@ -106,12 +106,12 @@ func TestClassify(t *testing.T) {
 		"JoinedOvertaken":     {"Nor does the one of package status.", fmt.Errorf("a: %w", errors.Join(missing("secrets"), overtaken{})), events.MissingSecret, true},
 		"JoinedInvalid":       {"Nor of a spec that a controller refuses.", errors.Join(field.Required(field.NewPath("spec"), ""), conflict), events.InvalidSpec, true},
 		"JoinedConflicts":     {"Conflicts and a cancellation are a conflict together.", errors.Join(conflict, context.Canceled, overtaken{}), events.Conflict, false},
-		"Own":                 {"What the error says of itself comes first.", &verdictError{"SecretBlocked", true}, "SecretBlocked", true},
-		"OwnWrapped":          {"Another error wraps it.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
-		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &verdictError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
+		"Own":                 {"What the error says of itself comes first.", &ownError{"SecretBlocked", true}, "SecretBlocked", true},
+		"OwnWrapped":          {"Another error wraps it.", fmt.Errorf("a: %w", &ownError{"RateLimit", false}), "RateLimit", false},
+		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &ownError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
 		"OwnReasonOnly":       {"Whether it is terminal is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
 		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewForbidden(runs, "a", nil)), events.Forbidden, true},
-		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
+		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*ownError)(nil)), events.InternalError, false},
 		"NilNetErrorInErr":    {"A nil network error is not a timeout.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
 		"NilByAs":             {"Nor has one that an As method sets.", unsetError{}, events.InternalError, false},
 		"NilStatusErrorInErr": {"A nil API error has no code.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
@@ -168,7 +168,7 @@ func (unsetError) As(target any) bool {
 	case *apierrors.APIStatus:
 		*target = (*apierrors.StatusError)(nil)
 	case *interface{ Reason() string }:
-		*target = (*verdictError)(nil)
+		*target = (*ownError)(nil)
 	default:
 		return false
 	}

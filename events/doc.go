@@ -17,23 +17,23 @@
 //
 // # Rules
 //
-// Each object has two token buckets. Each request takes a token of the first:
-// WritesPerMinute. An Event takes a token of the second when it is created, or
-// may have been: ten, and then one in five minutes. The first Event of a reason
-// takes none of the second, for at most eight reasons of an object. All
-// requests share a third bucket: TotalWritesPerSecond.
+// Options.WritesPerMinute caps the requests about each object, and
+// Options.TotalWritesPerSecond all requests. Each object also has a token
+// bucket for new Events: ten, and then one in five minutes. The first Event of
+// a reason takes no token, for at most eight reasons of an object.
 //
-// Occurrences of one type, reason, action, related object and field path are a
-// series. A repeat is counted, and the count is written when the pause of the
-// series ends. The pause doubles with each write, up to ten minutes. A text
-// that differs from the last written one is a new Event if the second bucket
-// has a token. Otherwise it waits, and a later text replaces it. A recovery and
-// the next failure are texts like any other. A recovery is written after its
-// failure. A recovery that waits when the object fails again is not written.
+// Each call that records is an occurrence. Those of one type, reason, action,
+// related object and field path are a series of the object. The first makes an
+// Event. The Recorder counts repeats, and writes the count after a pause, which
+// doubles with each write, up to ten minutes. A note that differs from the last
+// written one makes a new Event when there is a token. Until then, a later note
+// replaces it. A recovery, and the failure after it, make new Events too. A
+// recovery is written after its failure, or not at all if the object fails
+// again first.
 //
-// Where requests wait for the total cap, there are three classes: first Events,
-// then changed texts and counts, then all requests in namespaces whose requests
-// fail. Each tenth request is of the second class, and each tenth of the third.
+// Where requests wait for the total cap, first Events go first, then changed
+// notes and counts, then all of namespaces whose requests fail. The second and
+// the third class have one request in ten each.
 //
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.
@@ -42,35 +42,33 @@
 // # When writes fail
 //
 // A Recorder makes at most 8 requests at a time, 2 in one namespace, for five
-// seconds each. A request that failed is made again after a pause that doubles
-// up to 30 seconds, after a 403 from 15 seconds up to ten minutes. A namespace
-// whose requests fail has one request at a time, and all of these have half of
-// the workers. Where no connection, 401, 429, 502 or 503 answers, all requests
-// pause. A request is repeated until it succeeds: an Event is lost when its
-// object is evicted or when RunWith ends. Events of a namespace that is gone,
-// and Events that the API server finds invalid, are lost. [Recorder.Stats]
-// counts losses by cause, and the log has a line a minute for each.
+// seconds each. It repeats a failed request until that succeeds. The pause
+// before it doubles up to 30 seconds, and after a 403 from 15 seconds up to ten
+// minutes. A namespace whose requests fail has one request at a time, and all
+// such namespaces together four. If the API server cannot be reached, or
+// answers 401, 429, 502 or 503, all requests pause.
+//
+// Events are lost if their object is evicted, RunWith ends, their namespace is
+// gone or the API server finds them invalid. [Recorder.Stats] counts losses by
+// cause, and the log has a line a minute for each.
 //
 // # What to expect
 //
-//   - Namespaces that hang delay others once, by about five seconds for each
-//     four of them, until their first answers are missing.
-//   - A text that never repeats makes 22 Events in the first hour of an object,
-//     and 12 in each later one.
-//   - Repeats that wait when an object recovers are reported by the next Event.
+//   - Namespaces that hang delay the others by five seconds for each four of
+//     them, once.
+//   - A note that always changes makes 22 Events in the first hour of an
+//     object, and 12 in each later one.
 //   - An update that the API server stored without an answer may be counted
 //     twice.
 //   - A redactor that hangs, hangs the reconcile that records.
-//   - client-go makes a request again by itself after a 429 or a 5xx with
-//     Retry-After. The buckets do not count these.
+//   - The caps do not count requests that client-go repeats by itself, after a
+//     429 or a 5xx with Retry-After.
 //
 // # RBAC
 //
-// The Recorder needs create and patch, not get, list or watch. The core group
-// is the fallback where events.k8s.io is not served, or in a namespace where it
-// is not granted. Grant both verbs in each namespace whose objects have Events.
-// Events of cluster-scoped objects are in Options.Namespace, which is "default"
-// or "kube-system".
+// The Recorder needs create and patch in each namespace whose objects have
+// Events, and for cluster-scoped objects in Options.Namespace. The core group
+// is the fallback: see [NewSink].
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]

@@ -19,24 +19,24 @@ const reconcile = "Reconcile"
 //
 // The first error is written immediately, as a Warning. [Classify] chooses its
 // reason, and its note is the text of the error. Repeats are counted, and a
-// changed text is a new Event: the package comment has the rules. A nil error
-// ends the open failure with one Normal Recovered event, and does nothing when
-// none is open. The action of these Events is Reconcile. Do not report the
+// changed text makes a new Event: the package comment has the rules. A nil
+// error ends the open failure with one Normal Recovered event, and does nothing
+// when none is open. The action of these Events is Reconcile. Do not report the
 // NotFound of obj itself: it is gone, and no dependency is missing.
 //
 // Two kinds of errors are counted and not written. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
 // API server or of package status, opens a failure only when conflicts have
-// gone on for two minutes. Joined errors are not written only if each of them
-// is one of these.
+// gone on for two minutes. A joined error is written if one of its errors is of
+// neither kind.
 //
 // Open failures are kept in memory: a failure from before a restart, or of an
-// object that was evicted (see Options.MaxObjects), gets no Recovered.
+// object that was evicted, gets no Recovered.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
 	if r.off() {
 		return
 	}
-	r.outcome(obj, verdictOf(err), err)
+	r.reconciled(obj, outcomeOf(err), err)
 }
 
 // FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes, which
@@ -46,47 +46,47 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	if r.off() {
 		return
 	}
-	v := verdictOf(err)
-	v.reason = reason
-	v.routine = false
-	r.outcome(obj, v, err)
+	o := outcomeOf(err)
+	o.reason = reason
+	o.routine = false
+	r.reconciled(obj, o, err)
 }
 
-// A verdict is what an error says about a reconcile.
-type verdict struct {
+// An outcome is what an error says about a reconcile.
+type outcome struct {
 	reason   string
 	canceled bool
 	routine  bool // a conflict, which a retry resolves
 }
 
-// verdictOf reads err. The methods of err are the caller's code: if one panics, all
-// that is known is that the reconcile failed.
-func verdictOf(err error) (v verdict) {
-	v.reason = InternalError
+// outcomeOf reads err. The methods of err are the caller's code: if one panics,
+// all that is known is that the reconcile failed.
+func outcomeOf(err error) (o outcome) {
+	o.reason = InternalError
 	var panicked error
 	defer caller.Catch(err, &panicked)
 	reason, _ := Classify(err)
-	return verdict{
+	return outcome{
 		reason:   reason,
 		canceled: errtree.Canceled(err),
 		routine:  errtree.Conflict(err),
 	}
 }
 
-func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
+func (r *Recorder) reconciled(obj runtime.Object, o outcome, err error) {
 	switch {
 	case err == nil:
 		r.recovered(obj)
 		return
-	case v.canceled:
+	case o.canceled:
 		r.locked(func() { r.stats.Recorded++ })
 		return
 	}
 	c := call{
-		regarding: obj, eventtype: corev1.EventTypeWarning, reason: v.reason, action: reconcile,
+		regarding: obj, eventtype: corev1.EventTypeWarning, reason: o.reason, action: reconcile,
 		kind: failure,
 	}
-	if v.routine {
+	if o.routine {
 		c.kind = conflict
 	}
 	r.record(&c, caller.Sprintf("%v", err))

@@ -44,14 +44,14 @@ type Options struct {
 	// TotalWritesPerSecond bounds all requests, refused ones included, with a
 	// burst of five seconds' worth. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered, and four times as many
-	// series. During an outage an object takes 1.2 KiB with one short note that
-	// waits and 5 KiB with 8 of them. With 8 notes of 1 KiB and 8 annotations of
-	// 1 KiB each it takes 80 KiB. When MaxObjects is reached, the Recorder looks
-	// at 64 random objects. It evicts one about which no first Event waits. If
-	// it sees none, it evicts one in a namespace that fails, for an object
-	// elsewhere. An evicted object loses its series and its buckets.
-	// TotalWritesPerSecond still bounds its requests. Zero means 8192.
+	// MaxObjects bounds the objects that are remembered, and four times MaxObjects
+	// their series. During an outage an object takes 1.2 KiB with one short note
+	// that waits, 5 KiB with 8, and 80 KiB with 8 of 1 KiB and 8 annotations of
+	// 1 KiB each. When MaxObjects is reached, the Recorder looks at 64 random
+	// objects and evicts one about which no first Event waits. If it sees none,
+	// it evicts one in a namespace whose requests fail, unless the new object is
+	// in such a namespace too. The caps of an evicted object begin again, and
+	// TotalWritesPerSecond holds. Zero means 8192.
 	MaxObjects int
 	// DrainTimeout is how long RunWith goes on writing what is pending after a
 	// clean stop. Zero means 25s, which is less than the 30s that a pod has by

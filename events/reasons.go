@@ -11,21 +11,17 @@ const (
 	// fails the same way: correct the spec.
 	InvalidSpec = "InvalidSpec"
 	// MissingSecret says that a Secret the object names does not exist: create
-	// it, or correct the name. Watch the Secret or requeue slowly. Do not drop
-	// the key.
+	// it, or correct the name. [Classify] says when to reconcile again.
 	MissingSecret = "MissingSecret"
 	// MissingConfigMap says that a ConfigMap the object names does not exist:
-	// create it, or correct the name. Watch the ConfigMap or requeue slowly. Do
-	// not drop the key.
+	// create it, or correct the name.
 	MissingConfigMap = "MissingConfigMap"
 	// MissingDependency says that another object the spec names does not exist:
-	// create it, or correct the name. Watch the object or requeue slowly. Do
-	// not drop the key.
+	// create it, or correct the name.
 	MissingDependency = "MissingDependency"
 	// Forbidden says that the controller lacks a permission, or that a policy
 	// or quota refused: grant the verb that the note names, or relax the
-	// policy. Requeue slowly, because the controller is not notified of the
-	// grant.
+	// policy. The controller is not notified of the grant.
 	Forbidden = "Forbidden"
 	// Conflict says that writes have failed with conflicts for two minutes, or
 	// that an object to create exists already. The controller tries again. Look

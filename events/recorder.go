@@ -29,10 +29,8 @@ type Emitter interface {
 }
 
 // A Recorder records Events about objects and never blocks on the API server.
-// It fits k8s.io/client-go/tools/events EventRecorder, and [Recorder.RunWith]
-// fits controller-runtime's manager. All methods are safe for concurrent use. A
-// nil *Recorder records nothing. Make one with [New] for a process, and use
-// [Recorder.For] for its other controllers; it must not be copied.
+// Make one with [New] for a process. All methods are safe for concurrent use. A
+// nil *Recorder records nothing. It must not be copied.
 type Recorder struct {
 	*engine
 
@@ -68,11 +66,10 @@ func (r *Recorder) For(controller string) (*Recorder, error) {
 	return &Recorder{engine: r.engine, controller: controller}, nil
 }
 
-// Eventf records an Event about regarding. Occurrences of one type, reason,
-// action, related object and field path about one object form a series. The
-// Recorder writes the first immediately, or as soon as the object's cap allows.
-// It counts repeats. A changed note is a new Event, which counts the repeats
-// since the last write too.
+// Eventf records an Event about regarding. The Recorder writes the first of a
+// series immediately, or as soon as the caps allow. It counts repeats. A
+// changed note makes a new Event, which counts the repeats since the last write
+// too: the package comment has the rules.
 //
 // eventtype is Normal or Warning. reason is 1 to 128 bytes, action at most 128,
 // and an empty action becomes the reason. related may be nil. A related object

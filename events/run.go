@@ -43,14 +43,13 @@ const abrupt = time.Second
 // clean if ctx has ended, and run returned nil, context.Canceled, or the error
 // or the cause of ctx. Otherwise RunWith returns within a second, because
 // workers may still run, as after a lost lease. A command that ends by itself
-// calls [Recorder.Flush] before run returns. The manager's grace period plus
-// Options.DrainTimeout must be less than the grace period of the pod.
+// calls [Recorder.Flush] before run returns.
 //
 // RunWith logs to the logger that logr.FromContext finds in ctx, and to klog
 // without one: losses by cause, requests that keep failing, a change of API
-// group, and a Scheme that is not set. If neither RunWith nor Flush is called
-// within a minute after the first event, or before the first loss, the next
-// call of the Recorder logs that to klog, once.
+// group, and a Scheme that is not set. If no caller has called RunWith or Flush
+// a minute after the first event, or at the first loss, the next call of the
+// Recorder logs that to klog, once.
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	if r.off() {
 		return run(ctx)
@@ -129,11 +128,11 @@ func (e *engine) close(log logr.Logger) {
 }
 
 // Flush writes all pending events and counts, and returns when nothing is
-// pending. It waits for the cap of requests, not for pauses or a token for a
-// new Event, and tries again immediately what failed before. It waits as long
-// as the API server refuses: give ctx a deadline. If ctx ends first, Flush
-// returns an error with the number of occurrences that are left, which wraps
-// the cause of ctx. Lost events are in [Stats].
+// pending. It waits for the caps, not for pauses or a token for a new Event,
+// and repeats failed requests immediately. It waits as long as the API server
+// refuses: give ctx a deadline. If ctx ends first, Flush returns an error with
+// the number of occurrences that are left, which wraps the cause of ctx. Lost
+// events are in [Stats].
 //
 // Flush uses the workers of [Recorder.RunWith]. If none run, Flush runs its own
 // and ends them. After RunWith has returned, it writes nothing. Call it before

@@ -71,10 +71,9 @@ func NewSink[E client[eventsv1.Event], C client[corev1.Event]](
 	return s
 }
 
-// NewCoreSink returns a Sink that writes only core/v1. kubectl describe sorts
-// core/v1 Events by their last occurrence, and Events of events.k8s.io by their
-// creation. Use NewCoreSink if the last row must be the latest occurrence. core
-// is the method cs.CoreV1().Events; [NewSink] shows what a client needs.
+// NewCoreSink returns a Sink that writes only core/v1. Use it if the last row
+// of kubectl describe must be the latest occurrence. core is the method
+// cs.CoreV1().Events; [NewSink] shows what a client needs.
 func NewCoreSink[C client[corev1.Event]](core func(namespace string) C) *Sink {
 	s := &Sink{}
 	if core != nil {

@@ -30,10 +30,9 @@
 //   - by shape: a word of 32 bytes or more of upper case, lower case and digits
 //
 // The rules also see a text with its escapes decoded once and twice, in the
-// forms of URLs, JSON, Go and HTML. A value that a rule masks is masked
-// wherever else it stands, if it has 6 bytes or more, as is a quoted part of it
-// of 4 bytes or more: parsers take half of a password for a port, and quote
-// that.
+// forms of URLs, JSON, Go and HTML. A masked value of 6 bytes or more is masked
+// in the whole text, and so is each quoted part of it of 4 bytes or more: a
+// parser that takes half of a password for a port quotes that half.
 //
 // The rules keep names of objects, methods and error codes, paths, digests,
 // commit hashes, UUIDs and certificates.

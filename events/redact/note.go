@@ -24,11 +24,11 @@ const (
 // If s is longer than 4 KiB, Note takes the first 4 KiB. It drops the word at
 // the cut, because that may be half a credential. A word ends at a blank, a
 // quote, a comma, a semicolon, or one of []{}. If no word ends in the first 4
-// KiB, the result is "[cut]". Control bytes become spaces or are dropped,
-// invalid UTF-8 becomes U+FFFD, and redact cleans the text, a text of several
-// lines before that too. Note then cuts the result to 1024 bytes at the start
-// of a rune. It returns a clean, short s unchanged. If redact panics, the
-// result names the panic and does not contain s.
+// KiB, the result is "[cut]". Note makes one line of s: control bytes become
+// spaces or are dropped, and invalid UTF-8 becomes U+FFFD. It passes that to
+// redact, and several lines also before. Then it cuts the result to 1024 bytes
+// at the start of a rune. A clean, short s does not change. If redact panics,
+// the result names the panic and does not contain s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
