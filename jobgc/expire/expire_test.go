@@ -233,7 +233,7 @@ func TestSweep_GoesRoundWhatItCannotDelete(t *testing.T) {
 func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
-		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute))
+		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute), ran("later", 30*time.Minute))
 		looks := 0
 		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, answeredAt(start), expire.Options{TTL: time.Hour})
 		require.NoError(t, err)
@@ -244,7 +244,8 @@ func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, wantLooks, looks, reason)
 		}
-		sweep(0, 1, "it does not follow the informer yet")
+		s.OnAdd(&batchv1.Job{}, true)
+		sweep(0, 1, "it does not follow the informer of the runs yet")
 		for _, item := range c.store {
 			s.OnAdd(item, true)
 		}
@@ -324,6 +325,9 @@ func TestStartLogs(t *testing.T) {
 			return errors.New("a webhook says no")
 		}
 		require.NoError(t, newSweeper(t, c, expire.Options{}).Start(ctx))
+		idle, stop := context.WithTimeout(logr.NewContext(t.Context(), log), time.Minute)
+		defer stop()
+		require.NoError(t, newSweeper(t, newCluster(), expire.Options{}).Start(idle))
 		require.Len(t, lines, 3)
 		assert.Contains(t, lines[0], `"msg"="Deleted runs whose retention is over" "deleted"=1`)
 		for _, line := range lines[1:] {
@@ -340,6 +344,13 @@ jobgc/expire: new: finished is nil; want a function that returns when a run fini
 jobgc/expire: new: server is nil; want a ServerTime whose Wrap the rest.Config of the client has
 jobgc/expire: new: Options.TTL: 30s is not accepted; want 0 to keep, or at least 1m0s
 jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute`)
+	c := newCluster()
+	_, err = expire.New(c.runs, c.list, finished, nil, expire.Options{})
+	require.Error(t, err, "one is enough")
+	for _, ttl := range []time.Duration{0, time.Minute} {
+		_, err = expire.New(c.runs, c.list, finished, answeredAt(start), expire.Options{TTL: ttl})
+		require.NoError(t, err)
+	}
 }
 
 func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
@@ -348,6 +359,7 @@ func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
 		_, err := s.Sweep(t.Context(), start)
 		require.EqualError(t, err, "jobgc/expire: the Sweeper is nil or empty; make it with New")
 		require.EqualError(t, s.Start(t.Context()), err.Error())
+		s.OnAdd(ran("a", 2*time.Hour), false)
 	}
 }
 
