@@ -82,6 +82,7 @@ func TestNewRefuses(t *testing.T) {
 		"Nil":        {"A nil gatherer is an error.", prom.Options{Gatherers: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Gatherers[1]"},
 		"NilPointer": {"A nil pointer in the interface is an error too.", prom.Options{Gatherers: []prometheus.Gatherer{none}}, "Gatherers[0]"},
 		"NoName":     {"An attribute must have a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
+		"NameNoUTF8": {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"\xff": "x"}}, `Resource["\xff"]`},
 		"NotUTF8":    {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"a": "\xff"}}, `Resource["a"]`},
 	}
 	for name, tc := range cases {

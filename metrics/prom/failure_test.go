@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
@@ -89,19 +91,25 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 			assert.Contains(t, text(t, ep), `promhttp_metric_handler_errors_total{cause="gathering"} 1`, "and counted")
 		})
 	}
+	ep := endpoint(t, prom.Options{Gatherers: []prometheus.Gatherer{registry(failing{})}}, 1)
+	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`, "without OnError too")
 }
 
 // Of two equal series of other libraries the endpoint serves the earlier one
-// and reports the other.
+// and reports the other. Metrics of the process that a gatherer has are served
+// once.
 func TestEqualSeriesOfOthers(t *testing.T) {
+	process := prometheus.NewRegistry()
+	process.MustRegister(collectors.NewGoCollector())
 	var reported []error
 	ep := endpoint(t, prom.Options{
-		Gatherers: []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8)},
+		Gatherers: []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8), process},
 		OnError:   func(err error) { reported = append(reported, err) },
 	}, 1)
 	got := text(t, ep)
 	assert.Contains(t, got, "theirs_total 7")
 	assert.NotContains(t, got, "theirs_total 8")
+	assert.Equal(t, 1, strings.Count(got, "# TYPE go_goroutines "))
 	assert.NotEmpty(t, reported)
 }
 
