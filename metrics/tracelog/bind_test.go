@@ -83,6 +83,8 @@ func TestBindReplacesTheIDs(t *testing.T) {
 	logger.Error(nil, "m")
 	logger.Info("m", "trace_id", "own")
 	logger.WithValues("trace_id", "own").Info("m")
+	logger.WithCallDepth(1).Info("m")
+	assert.Contains(t, out[4], `"file":"testing.go"`, "the caller of this test")
 	for n, want := range []struct{ ids, reason string }{
 		{`"trace_id":"` + traceID + `","span_id":"0102030405060709","trace_flags":"00"`, "not sampled"},
 		{`"trace_id":"` + traceID + `","span_id":"0102030405060709","trace_flags":"00"`, "an error"},

@@ -47,19 +47,14 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 // WithAttrs adds attributes to the innermost group. The IDs stay at the top
 // level.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	if len(attrs) == 0 {
-		return h
-	}
 	next := *h
 	ids, rest := part(attrs)
 	next.ids = merge(h.ids, ids)
-	switch n := len(h.groups); {
-	case len(rest) == 0:
-	case n > 0:
+	if n := len(h.groups); n > 0 {
 		next.groups = slices.Clone(h.groups)
 		next.groups[n-1].attrs = slices.Concat(h.groups[n-1].attrs, rest)
 		next.plain = h.plain.WithAttrs(rest)
-	default:
+	} else {
 		next.top = h.top.WithAttrs(rest)
 		next.plain = next.top
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/slogtest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -79,15 +80,18 @@ func TestHandler(t *testing.T) {
 			g.WithGroup("y")
 			x.InfoContext(span, "m", "k", 1)
 		}, `{"msg":"m",` + ids + `,"a":{"b":{"c":{"x":{"k":1}}}}}`},
-		"Bound":        {"The IDs of the context's span take precedence over the logger's.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
+		"Bound": {"The IDs of the context's span take precedence over the logger's.", func(l *slog.Logger) {
+			l.With("trace_id", "old", "span_id", "old", "trace_flags", "00", "a", 1).InfoContext(span, "m")
+		}, `{"msg":"m","a":1,` + ids + `}`},
 		"BoundNoSpan":  {"Without a span the logger's IDs stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
 		"BoundTwice":   {"IDs that were bound twice are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
+		"BoundApart":   {"IDs that were bound one after the other stay.", func(l *slog.Logger) { l.With("trace_id", "t").With("span_id", "s").Info("m") }, `{"msg":"m","span_id":"s","trace_id":"t"}`},
 		"BoundGroup":   {"IDs that were bound before a group are at the top level too.", func(l *slog.Logger) { l.With("trace_id", "old").WithGroup("g").Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"a":1}}`},
 		"BoundInGroup": {"IDs bound below a group go to the top level too.", func(l *slog.Logger) { l.WithGroup("g").With("trace_id", "old", "b", 2).Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"b":2,"a":1}}`},
 		"BoundInGroupSpan": {"IDs bound below a group are not repeated with a span.", func(l *slog.Logger) {
 			l.WithGroup("g").With("trace_id", "old", "span_id", "old").InfoContext(span, "m", "a", 1)
 		}, `{"msg":"m",` + ids + `,"g":{"a":1}}`},
-		"Own":        {"A record may name another trace.", func(l *slog.Logger) { l.InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m","trace_id":"other"}`},
+		"Own":        {"A record may name another trace.", func(l *slog.Logger) { l.InfoContext(span, "m", "a", 1, "trace_id", "other", "b", 2) }, `{"msg":"m","a":1,"trace_id":"other","b":2}`},
 		"OwnInGroup": {"A field of the same name in a group does not clash.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m",` + ids + `,"g":{"trace_id":"other"}}`},
 		"Disabled":   {"The handler below decides the level.", func(l *slog.Logger) { l.DebugContext(span, "m") }, ``},
 	}
@@ -99,6 +103,19 @@ func TestHandler(t *testing.T) {
 		})
 	}
 	assert.NotPanics(t, func() { slog.New(tracelog.Handler(nil)).InfoContext(span, "m") })
+}
+
+// Several handlers may get one record.
+func TestHandler_LeavesTheRecordAlone(t *testing.T) {
+	r := slog.NewRecord(time.Time{}, slog.LevelInfo, "m", 0)
+	for range 10 {
+		r.Add("a", 1) // one by one, so that there is room for more
+	}
+	for range 2 {
+		var out lines
+		require.NoError(t, tracelog.Handler(out.handler()).Handle(inSpan(t.Context(), 8, trace.FlagsSampled), r))
+		assert.NotContains(t, out.String(), "!BUG")
+	}
 }
 
 // Every slog.Handler must keep these rules, with a span and without.
