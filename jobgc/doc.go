@@ -1,19 +1,18 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jobgc keeps a controller from losing the result of a Job to its TTL,
-// a stale cache or a restart. It distinguishes a lost Job from a Job that a
-// cache has not seen yet.
+// Package jobgc keeps a controller from losing the outcome of a Job to its TTL,
+// a stale cache or a restart.
 //
 // A NotFound from a lister does not mean that the Job was deleted: the cache
 // may not have seen it yet. A Job with a TTL of 0 is deleted about 0.1 seconds
-// after it ends. Either way a result is lost, or the work runs twice. One live
-// read answers whether a Job is gone:
+// after it ends. Either way an outcome is lost, or the work runs twice. One
+// live read answers whether a Job is gone:
 //
 //	f, err := jobgc.Inspect(ctx, clientset.BatchV1().Jobs(ns), jobgc.Ref{Name: name, UID: uid})
 //
-// A [Guard] does the whole life of a Job. One call in each reconcile creates
-// it, observes it, suspends it, and releases it after its result is recorded:
+// A [Guard] manages the whole life of a Job. One call in each reconcile creates
+// it, observes it, suspends it, and releases it after its outcome is recorded:
 //
 //	cached := jobgc.FromCache(mgr.GetCache())
 //	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
@@ -65,15 +64,14 @@
 //  5. Release the Job: patch its final TTL, and remove Options.Finalizer.
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL or a
-// finalizer costs a fourth. The write of the Ref may wait until the Job has
-// started, at most two seconds, and then say "running" too; a separate write
-// costs one more. Without a cache each call also reads the Job. A run that has
-// ended costs no request with a cache, also after a restart.
-// Step remembers nothing that decides: what it needs is in the Ref, the cache
-// and the API server. After the API server's store was restored from a backup,
-// restart the controllers, as Kubernetes says.
+// finalizer costs a fourth, and a status that says "running" one more. To save
+// that one, write the Ref when the Job has started, at most two seconds later.
+// Without a cache each call also reads the Job. With one, a run that has ended
+// costs no request, also after a restart: what Step needs is in the Ref, the
+// cache and the API server. After the API server's store was restored from a
+// backup, restart the controllers, as Kubernetes says.
 //
-// # When work can run twice, or a result is lost
+// # When work can run twice, or an outcome is lost
 //
 // The read of the owner and the creation may take 60 seconds together, the wait
 // for the client's rate limiter included. Give a reconcile at least 90 seconds.
@@ -83,7 +81,7 @@
 //     A final TTL of 90 seconds or more prevents this, because the name is
 //     still taken, unless the run was cancelled or someone deletes the Job. If
 //     a connection breaks, the API server may create the Job later, within its
-//     --request-timeout. Add that to rule this out, 60 seconds by default.
+//     --request-timeout of 60 seconds by default: add that to the TTL.
 //   - Someone deletes a Job before its Ref is written. Options.Finalizer
 //     prevents this.
 //   - Someone deletes the owner during a creation, and creates it again. The
@@ -120,7 +118,7 @@
 //
 // # When not to use it
 //
-// If the work may run twice and its result is not needed, create the Job with
+// If the work may run twice and its outcome is not needed, create the Job with
 // ttlSecondsAfterFinished. An owner of many Jobs, such as a CronJob, does not
 // fit: create one object for each Job. Pods and logs stay as long as their Job,
 // unless something else deletes them.

@@ -129,8 +129,8 @@ type Options struct {
 	// Finalizer is the name of a custom finalizer, such as
 	// agents.example.com/result. New Jobs get it, and the release removes it.
 	// Such a Job outlives every deletion until its outcome is recorded. Its
-	// pods may not, and a Job that is deleted while it runs has no outcome. Run
-	// SweepOrphans with it: until then, a Job whose owner is gone keeps its
+	// pods may not: a Job that is deleted while it runs is Lost. Run
+	// SweepOrphans with it: without that, a Job whose owner is gone keeps its
 	// pods, and its namespace stays Terminating. Zero means no finalizer.
 	Finalizer string
 
@@ -138,11 +138,10 @@ type Options struct {
 }
 
 // Guard manages the Jobs of one controller. Make it with New: the methods of a
-// nil or zero Guard return an error. It is safe for concurrent use, holds no
-// goroutine, and must not be copied. For ten seconds it remembers the Refs and
+// nil or zero Guard return an error. It is safe for concurrent use, and must
+// not be copied. To save requests, it remembers for ten seconds the Refs and
 // the releases that a cache may not show yet, and the owners of the Jobs of
-// each namespace that it listed, at most 4096 of each. That only saves
-// requests.
+// each namespace that it listed, at most 4096 of each.
 type Guard struct {
 	client func(namespace string) jobClient
 	cached Cached // nil without an informer

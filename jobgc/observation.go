@@ -12,9 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// State is the state of the Job of a Ref: NotCreated, Active, Suspended,
-// Finishing, Finished, Deleting, Collected, Replaced, Missing, and of Step also
-// Pending and Cancelled.
+// State is the state of the Job of a Ref.
 type State string
 
 // The states. A Job that is finished and being deleted is Finished, because its
@@ -88,12 +86,10 @@ func (o Observation) Lost() bool {
 }
 
 // NoPods reports whether a Job is Active, has started, and its status counts no
-// pod: none is active or ending, and none has ended. That is usual for a
-// moment, and nothing of the Job changes if it lasts. Then something refuses
-// the pods, such as a quota, pod security or a webhook. A Job whose pod has
-// failed and that waits before the next one is not such a Job. A copy from a
-// cache whose watch is broken may be old: read the Job live before you report
-// it, and pass it to StateOf.
+// pod, not even one that has ended. That is normal for a moment. If it lasts,
+// something refuses the pods, such as a quota, pod security or a webhook. No
+// event follows: look again. The copy of a cache may be old: before you report
+// it, read the Job live and pass it to StateOf.
 func (o Observation) NoPods() bool {
 	if o.State != Active || o.Job == nil || o.StartedAt.IsZero() {
 		return false

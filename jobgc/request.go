@@ -17,9 +17,8 @@ import (
 )
 
 // Request is what one call of Step works on. Owner, Ref and Done are of the
-// copy of the owner that was read. It is a misuse to set Done in memory, or
-// to call Step twice in one reconcile: the second call would take for recorded
-// what only the memory has.
+// copy of the owner that was read. Step takes them for recorded: do not set
+// Done in memory, and do not call Step twice in one reconcile.
 type Request struct {
 	// Owner is the caller's copy of the object that owns the Job. It may come
 	// from a cache.
@@ -46,11 +45,11 @@ type Request struct {
 	// it with the Ref and Done of its status. Step calls it before it creates,
 	// suspends, resumes or deletes a Job, before it reports a loss, and before
 	// it releases a finished Job whose Outcome is not in Ref. If Stored returns
-	// the API server's NotFound for this owner, Step changes nothing and
-	// returns no error. If the generation differs, Owner is an old copy and
-	// Step changes nothing; for a kind without a generation, such as ConfigMap,
-	// the resourceVersion counts. Annotations do not change a generation: what
-	// decides about the run belongs in the spec.
+	// the API server's NotFound for this owner, or another generation, Owner is
+	// an old copy: Step returns no error, and releases at most. For a kind
+	// without a generation, such as ConfigMap, the resourceVersion counts.
+	// Annotations do not change a generation: what decides about the run
+	// belongs in the spec.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Name of the Job of an owner that has no Ref, if people know the names of

@@ -16,10 +16,9 @@ import (
 // longestTTL is what ttlSecondsAfterFinished can hold.
 const longestTTL = math.MaxInt32 * time.Second
 
-// Retention is how long Jobs are kept. A zero duration keeps, so the zero value
-// keeps all of them; a Job then goes with its owner. New and Step refuse a
-// negative duration, and one above 68 years. Package settings reads a Retention
-// from the environment.
+// Retention is how long Jobs are kept. With a zero duration, a Job is kept as
+// long as its owner. New refuses a negative duration, and one above 68 years.
+// Package settings reads a Retention from the environment.
 type Retention struct {
 	// SucceededTTL and FailedTTL are how long a Job of that outcome stays
 	// after its outcome is recorded. Until then it has no TTL. Below 90

@@ -47,8 +47,8 @@ const (
 //   - Lost: no outcome will come. Record that, once for each Ref.UID.
 //   - Collected, NotCreated: nothing is left to do.
 //
-// An error changes nothing in the Ref: try again. It is terminal if Request is
-// refused, as its text says, or if it is a NameTakenError whose Deleting is
+// An error changes nothing in the Ref: try again. That does not help if its
+// text refuses the Request, or if it is a NameTakenError whose Deleting is
 // false. Calls for one owner must not be concurrent in one process.
 func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
 	if g == nil || g.client == nil {

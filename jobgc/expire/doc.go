@@ -17,7 +17,7 @@
 //
 // The store must hold of each run its name, namespace, uid, resourceVersion,
 // deletionTimestamp, the annotation, and what finished reads. A transform that
-// strips the annotation makes the Sweeper delete a run that it keeps.
+// strips the annotation makes the Sweeper delete runs that it should keep.
 //
 // A sweep looks at every run. If there are tens of thousands, also register the
 // Sweeper as an event handler. It then looks at them only if one may be due:

@@ -78,8 +78,8 @@ type Sweeper struct {
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
 // own ttlSecondsAfterFinished, or nil if it has none. The server wraps the
-// rest.Config of the informer's client. A nil argument, a TTL below a minute
-// and other negative options are errors, and New reports all of them.
+// rest.Config of the informer's client. A nil argument, a TTL between zero and
+// a minute, and negative options are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any,
 	finished func(run R) (at time.Time, own *int32), server *ServerTime, opts Options,
