@@ -30,12 +30,12 @@ type attempt struct {
 //		ctx, done := r.metrics.Begin(ctx, req)
 //		defer done(&err, &res.RequeueAfter)
 //
-// done counts the reconcile and its duration by result: panic while the
-// function panics, and the panic goes on; terminal_error, timeout, canceled or
-// error; and without an error requeue_after if after is positive, and success
-// if not. An error is terminal if the first in its chain with a method
-// Terminal() bool says so, and without the method if Options.IsTerminal does.
-// Either pointer may be nil. A second call does nothing.
+// done counts the reconcile and its duration by result: without an error
+// requeue_after if after is positive, otherwise success; with one
+// terminal_error, timeout, canceled or error; and panic, which goes on. An
+// error is terminal if the first in its chain with a method Terminal() bool
+// says so, and without the method if Options.IsTerminal does. Either pointer
+// may be nil. A second call does nothing.
 //
 // A key that failed is in controller.failing, as terminal or as error, until it
 // succeeds or asks for a requeue. A canceled reconcile changes nothing. A key
@@ -44,7 +44,7 @@ type attempt struct {
 // Reconcile deleted objects too, so that they succeed.
 //
 // The key is the work queue's, so one reconcile of it runs at a time. If done
-// was not called before the key begins again, the result is forgotten.
+// was not called before the key begins again, the result is "forgotten".
 //
 // With Options.Tracer Begin starts a span with the attribute controller. done
 // adds the attribute result, and the status Error to a failure, but no text,

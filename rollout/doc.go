@@ -27,7 +27,7 @@
 // With a dynamic client, runtime.DefaultUnstructuredConverter converts.
 // Nothing here imports Argo Rollouts.
 //
-// Package plan switches a running workload without losing capacity: to apply
+// Package plan switches a running workload without losing capacity: applying
 // the other kind deletes all pods before the new ones are ready.
 //
 // The functions start no goroutine, keep no state and are safe for concurrent

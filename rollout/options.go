@@ -10,11 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Options changes what a Deployment becomes. The zero value is the safe canary:
-// one step of weight 20 and a pause that only a person ends. If the Deployment
-// has the default strategy, at most one pod more than replicas runs, and none
-// fewer. Of few pods a weight is a rough share: [Rollout.Counts] says how many
-// it is.
+// Options changes what a Deployment becomes. The zero value is the safe canary
+// of the package comment. Of few pods a weight is a rough share:
+// [Rollout.Counts] says how many it is.
 type Options struct {
 	// Steps are what the new version goes through, and are copied. Empty means
 	// SetWeight(20), PauseManual().

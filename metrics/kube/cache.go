@@ -24,9 +24,9 @@ type Informer interface {
 // may hang open for hours behind a proxy that stops delivering, and a list may
 // be forbidden: the queue is empty then, and nothing fails. The version of an
 // informer moves with each event and with each bookmark. Most API servers send
-// a bookmark each minute. For a resource that nothing changes it has a new
-// version when etcd last notified the API server: after seconds or, by etcd's
-// default, 10 minutes. An aggregated API server may send none.
+// a bookmark each minute. While nothing of the resource changes, it has a new
+// version only after a notification of etcd: within seconds, or by etcd's
+// default 10 minutes. An aggregated API server may send none.
 type Cache struct {
 	informer Informer
 	stop     func()

@@ -14,10 +14,7 @@ import (
 type LeaderRunnable struct{ lease *metrics.Lease }
 
 // NewLeaderRunnable exports controller.leader for the lease, 0 from now on. It
-// starts nothing: the manager does.
-//
-//	leader, err := kube.NewLeaderRunnable(m, options.LeaderElectionID)
-//	mgr.Add(leader)
+// starts nothing: the manager does, to which you add it.
 //
 // A manager without leader election leads from its start on. Without the name
 // of a lease nothing is exported. Until the manager ends, a second one of the

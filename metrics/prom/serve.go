@@ -23,9 +23,8 @@ const (
 
 // Serve answers GET and HEAD of /metrics on l until ctx ends. Then it closes l,
 // waits up to five seconds for running scrapes, and returns nil. It returns an
-// error if l is nil, or if l fails before ctx ends. For TLS pass a listener of
-// [crypto/tls.NewListener]. For authentication wrap the endpoint, which is an
-// [http.Handler], in your own server.
+// error if l is nil, or if l fails before ctx ends. The package comment says how
+// to add TLS and authentication.
 func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	if l == nil {
 		return errors.New("metrics/prom: serve: the listener is nil")

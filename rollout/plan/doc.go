@@ -4,7 +4,7 @@
 // Package plan switches a running workload from a Deployment to a Rollout, and
 // back, without losing capacity.
 //
-// To apply the other kind causes an outage: the old pods are deleted before the
+// Applying the other kind causes an outage: the old pods are deleted before the
 // new ones are ready. A plan runs both workloads for a while:
 //
 //	// The rendered Deployment, with the template that runs.
@@ -41,7 +41,7 @@
 // live workload has: the switch would bring a release or take one back. They
 // ignore the defaults that a server fills in.
 //
-// The new workload is scaled up if the old one is. It counts when as many of
+// The new workload is scaled up if the old one is. It is ready when as many of
 // its pods are available as it should have, or as the old one should have if
 // that is less. Then the script hands a ScaledObject and a
 // HorizontalPodAutoscaler over, looks after 10 seconds whether each keeps its
@@ -76,8 +76,8 @@
 // a required anti-affinity keeps the new ones Pending, and the script stops at
 // its deadline. A Deployment whose maxSurge is 0 has no plan.
 //
-// There is one method. Two others are not here, because their users have
-// Argo Rollouts' own spec.workloadRef:
+// Two other methods are not here, because Argo Rollouts has them as
+// spec.workloadRef:
 //
 //   - Without room for twice the pods, apply the Rollout with a workloadRef and
 //     scaleDown: progressively, and without an autoscaler, which the controller
