@@ -49,7 +49,7 @@ func helloStatus(_ context.Context, out io.Writer) error {
 	before := newRun()
 	run := before.DeepCopy()
 	run.Status.Phase = "Running"
-	names := status.FieldNames{} // those of status.Stamp
+	names := status.FieldNames{} // the names of status.Stamp
 	patch, err := names.Patch(before, run, running, now)
 	if err != nil {
 		return err

@@ -136,7 +136,7 @@ func TestYourTests_OfMetrics(t *testing.T) {
 }
 
 // TestTheTableOfNamesIsTrue: each name of the guide exists, in
-// controller-runtime's registry or among ours.
+// controller-runtime's registry or in controllerkit.
 func TestTheTableOfNamesIsTrue(t *testing.T) {
 	registry, ok := ctrlmetrics.Registry.(prometheus.Collector)
 	require.True(t, ok)

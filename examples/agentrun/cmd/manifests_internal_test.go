@@ -42,7 +42,7 @@ func TestManifests_PrintsACanaryIfAsked(t *testing.T) {
 	require.NoError(t, err)
 	var read appsv1.Deployment
 	require.NoError(t, yaml.UnmarshalStrict(text, &read))
-	assert.Equal(t, read, off, "off is the Deployment as it was read")
+	assert.Equal(t, read, off, "off is the Deployment that was read")
 
 	is := printed[rollout.Rollout](t, environ(on))
 	require.NotEmpty(t, is.Spec.Strategy.Canary.Steps)

@@ -51,7 +51,7 @@ func TestExportersThatDoNotExist(t *testing.T) {
 	}
 }
 
-// TestACollectorThatHangs costs a stop no more than its share of the grace of
+// TestACollectorThatHangs costs a stop at most its share of the grace of
 // the pod.
 func TestACollectorThatHangs(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -38,7 +38,7 @@ func TestServe_ASecondManagerHasItsOwnMetrics(t *testing.T) {
 	}
 }
 
-// kubeconfig makes config the one that the program finds.
+// kubeconfig lets the program find config.
 func kubeconfig(t *testing.T, config *rest.Config) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")

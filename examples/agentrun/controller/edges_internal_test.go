@@ -22,7 +22,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// TestReconcile_BacksOffAfterAConflict: one that lasts must not be a loop of
+// TestReconcile_BacksOffAfterAConflict: a lasting one must not be a loop of
 // five attempts a second without an error.
 func TestReconcile_BacksOffAfterAConflict(t *testing.T) {
 	conflict := func(resource string) error {
@@ -37,7 +37,7 @@ func TestReconcile_BacksOffAfterAConflict(t *testing.T) {
 		after, err := g.reconcile(t, run)
 		require.Error(t, err)
 		assert.Zero(t, after)
-		assert.Empty(t, g.recorder.Reasons(), "a conflict is no failure until it lasts")
+		assert.Empty(t, g.recorder.Reasons(), "a conflict is not a failure until it lasts")
 	})
 	synctest.Test(t, func(t *testing.T) { // a webhook that refuses the Job
 		run := newRun("nightly")
@@ -66,7 +66,7 @@ func TestReconcile_ReportsAnEndThatIsNotWholeInTheStore(t *testing.T) {
 }
 
 // TestReconcile_EndsARunThatIsBeingDeleted: another controller's finalizer may
-// wait for the end. That its Job goes with the run is no alarm.
+// wait for the end. That its Job goes with the run is not an alarm.
 func TestReconcile_EndsARunThatIsBeingDeleted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

@@ -44,7 +44,7 @@ func TestNewJob(t *testing.T) {
 	run.Spec.Parameters = map[string]string{"price": "a$$b $(HOME)"}
 	job, err = newJob(run)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "the kubelet turns it into the value in the run")
+	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "the kubelet makes it the value in the run")
 
 	run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
 	job, err = newJob(run)
