@@ -22,18 +22,18 @@
 // bucket for new Events: ten, and then one in five minutes. The first Event of
 // a reason takes no token, for at most eight reasons of an object.
 //
-// Each call that records is an occurrence. Those of one type, reason, action,
-// related object and field path are a series of the object. The first makes an
-// Event. The Recorder counts repeats, and writes the count after a pause, which
-// doubles with each write, up to ten minutes. A note that differs from the last
-// written one makes a new Event when there is a token. Until then, a later note
-// replaces it. A recovery, and the failure after it, make new Events too. A
-// recovery is written after its failure, or not at all if the object fails
-// again first.
+// Each call that records is an occurrence. Occurrences of one type, reason,
+// action, related object and field path are a series of the object. The first
+// makes an Event. The Recorder counts repeats, and writes the count after a
+// pause, which doubles with each write, up to ten minutes. A note that differs
+// from the last written one makes a new Event when there is a token. Until
+// then, a later note replaces it. A recovery, and the failure after it, make
+// new Events too. A recovery is written after its failure, or not at all if the
+// object fails again first.
 //
 // Where requests wait for the total cap, first Events go first, then changed
-// notes and counts, then all of namespaces whose requests fail. The second and
-// the third class have one request in ten each.
+// notes and counts, then requests in namespaces that fail. The second and the
+// third class have one request in ten each.
 //
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.

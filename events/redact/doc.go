@@ -31,8 +31,8 @@
 //
 // The rules also see a text with its escapes decoded once and twice, in the
 // forms of URLs, JSON, Go and HTML. A masked value of 6 bytes or more is masked
-// in the whole text, and so is each quoted part of it of 4 bytes or more: a
-// parser that takes half of a password for a port quotes that half.
+// in the whole text, as is each quoted part of it of 4 bytes or more: a parser
+// that takes half of a password for a port quotes that half.
 //
 // The rules keep names of objects, methods and error codes, paths, digests,
 // commit hashes, UUIDs and certificates.
