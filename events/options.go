@@ -18,8 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
-// Options configure a [Recorder]. The zero value is the recommended behaviour;
-// a negative number is an error of [New].
+// Options configure a [Recorder]. Set Scheme. Zero is the recommended behaviour
+// of each other option, and a negative number is an error of [New].
 type Options struct {
 	// Instance becomes reportingInstance, cut to 128 bytes. Zero means the
 	// hostname, which is the name of the pod, or "unknown" without one.

@@ -160,8 +160,7 @@ type Guard struct {
 // namespace. The method value clientset.BatchV1().Jobs is one. Its reads must
 // be live. Cached reads from an informer of Jobs:
 //
-//	cached := jobgc.FromLister(factory.Batch().V1().Jobs().Lister()) // client-go
-//	cached := jobgc.FromCache(mgr.GetCache())                        // controller-runtime
+//	cached := jobgc.FromLister(factory.Batch().V1().Jobs().Lister()) // or FromCache
 //	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobgc.Options{})
 //
 // The cache must hold each Job that Step creates, with its metadata. Start the

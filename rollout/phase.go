@@ -12,11 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Phase is the state of a live Rollout: NotObserved, Progressing, Paused,
-// Degraded, Healthy or Invalid.
+// Phase says how far a live Rollout is.
 type Phase string
 
-// The states. Only if a Rollout is Healthy do all users have the version of its
+// The phases. Only if a Rollout is Healthy do all users have the version of its
 // template. NotObserved and Invalid are [PhaseOf]'s; the controller writes the
 // others into the status.
 const (

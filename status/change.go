@@ -25,7 +25,7 @@ type change struct {
 	stored     map[string]any // the status of base
 	want       map[string]any // the status to store
 	isBeat     bool           // updatedAt is written even if nothing else changes
-	isCopy     bool           // the status of after is that of before
+	isCopy     bool           // after has the status of before
 	isMerged   bool           // there was a conflict
 
 	// added has the fields that were added to unstructured conditions. Their
