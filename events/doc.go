@@ -48,9 +48,9 @@
 // such namespaces together four. If the API server cannot be reached, or
 // answers 401, 429, 502 or 503, all requests pause.
 //
-// Events are lost if their object is evicted, RunWith ends, their namespace is
-// gone or the API server finds them invalid. [Recorder.Stats] counts losses by
-// cause, and the log has a line a minute for each.
+// Events that wait are lost if their object is evicted, RunWith ends, their
+// namespace is gone or the API server finds them invalid. [Recorder.Stats]
+// counts losses by cause, and the log has a line a minute for each.
 //
 // # What to expect
 //
