@@ -196,12 +196,14 @@ func TestSink_MayHaveOneGroupOnly(t *testing.T) {
 		}
 		rec, err := events.New(events.NewSink[eventsFake, coreFake](s.events, nil), controller, events.Options{})
 		require.NoError(t, err)
-		stop := run(t, rec)
+		var log lines
+		stop := runLogged(t, rec, &log)
 		rec.Failure(object("a"), errAway)
 		rec.Failure(object("b"), errAway)
 		time.Sleep(time.Second)
 		assert.Len(t, s.all(), 1)
 		require.NoError(t, stop())
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
+		assert.Contains(t, log[len(log)-1], "events.events.k8s.io is forbidden")
 	})
 }

@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -70,6 +73,35 @@ func TestServer_ThatTakesNoNameIsNotHammered(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.LessOrEqual(t, len(s.asked()), 130, "one request in 30 s")
 		assert.Zero(t, rec.Stats().Written)
+	})
+}
+
+// TestSeries_WhoseRequestFailsWaitsBehindTheOthers of its object. Its Event has
+// the time of its first occurrence.
+func TestSeries_WhoseRequestFailsWaitsBehindTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(_ context.Context, w request) error {
+			time.Sleep(100 * time.Millisecond)
+			if w.reason == "One" && time.Since(began) < 5*time.Second {
+				return apierrors.NewInternalError(errors.New("webhook"))
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		rec.FailureReason(object("a"), "One", errAway)
+		time.Sleep(50 * time.Millisecond)
+		rec.FailureReason(object("a"), "One", errAway) // while the request is under way
+		rec.FailureReason(object("a"), "Two", errAway)
+		time.Sleep(5 * time.Second)
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, "Two", s.all()[0].Reason)
+		time.Sleep(time.Minute)
+		require.Len(t, s.all(), 2)
+		one := s.all()[1]
+		assert.True(t, one.EventTime.Time.Equal(began))
+		require.NotNil(t, one.Series)
+		assert.Equal(t, int32(2), one.Series.Count)
 	})
 }
 

@@ -6,12 +6,15 @@ package events_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -63,4 +66,37 @@ func TestLog_NamesAnObjectWhoseRequestAlwaysFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLog_HasALineAMinuteForRequestsThatFail, after 15 seconds.
+func TestLog_HasALineAMinuteForRequestsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var isDown atomic.Bool
+		isDown.Store(true)
+		s := &server{refuse: func(context.Context, request) error {
+			if isDown.Load() {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{Scheme: runtime.NewScheme()})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		linesAfter := func(d time.Duration) int {
+			time.Sleep(d)
+			synctest.Wait()
+			defer rec.Stats() // its lock orders the reads of log before the next line
+			return len(log)
+		}
+		rec.Failure(object("a"), errAway)
+		assert.Zero(t, linesAfter(14*time.Second))
+		assert.InDelta(t, 10, linesAfter(10*time.Minute), 1)
+		isDown.Store(false)
+		before := linesAfter(time.Minute)
+		isDown.Store(true)
+		rec.Failure(object("a"), invalid("another text"))
+		assert.Equal(t, before, linesAfter(14*time.Second), "these requests have not failed for 15 seconds")
+		_ = stop()
+	})
 }
