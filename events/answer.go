@@ -25,21 +25,25 @@ const (
 	eventGone            // the Event to update has expired
 	rejected             // no retry can save the write
 	namespaceGone        // the namespace is absent or terminating
-	groupDenied          // not granted by this API group
-	groupAbsent          // not served by this API group
+	groupRefused         // the API group is not served, or not granted
 	namespaceFails       // or this write does
-	noAnswer             // in time, as behind a webhook that hangs
-	serverFails          // it answers that it cannot take any write
-	noConnection         // to the server
-	interrupted          // the caller ended before the answer
+
+	// These do not say that the server takes requests.
+
+	noAnswer    // in time, as behind a webhook that hangs
+	serverFails // there is no connection, or it cannot take any write
+	interrupted // the caller ended before the answer
 )
 
 // read reads err, the answer to a create or to a patch that failed. It depends
 // on nothing else.
 func read(err error, create bool) reply {
 	status, answered := apiStatus(err)
-	if !answered {
-		return readSilence(err)
+	switch {
+	case !answered && timedOut(err):
+		return noAnswer
+	case !answered:
+		return serverFails
 	}
 	isTerminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	isRouter := apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
@@ -48,11 +52,11 @@ func read(err error, create bool) reply {
 	case isTerminating, isNotFound && status.Details.Kind == "namespaces":
 		return namespaceGone
 	case apierrors.IsForbidden(err):
-		return groupDenied
+		return groupRefused
 	case create && apierrors.IsAlreadyExists(err):
 		return nameTaken
 	case isNotFound && (create || isRouter):
-		return groupAbsent
+		return groupRefused
 	case isNotFound:
 		return eventGone
 	case isRejection(err):
@@ -61,14 +65,6 @@ func read(err error, create bool) reply {
 		return serverFails
 	}
 	return namespaceFails // such as a 500 of a webhook
-}
-
-// readSilence reads an error that holds no answer.
-func readSilence(err error) reply {
-	if timedOut(err) {
-		return noAnswer
-	}
-	return noConnection
 }
 
 func isAny(err error, predicates ...func(error) bool) bool {

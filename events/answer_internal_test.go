@@ -31,13 +31,13 @@ func TestRead(t *testing.T) {
 		create, patch reply
 	}{
 		"Conflict":      {"Another name is free. An update has no name to change.", answerOf(409, metav1.StatusReasonAlreadyExists, nil), nameTaken, namespaceFails},
-		"Expired":       {"The Event has outlived its TTL. A create needs none: nothing serves it.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), groupAbsent, eventGone},
-		"NoGroup":       {"A 404 of the router means that the group is not served.", answerOf(404, metav1.StatusReasonNotFound, router), groupAbsent, groupAbsent},
+		"Expired":       {"The Event has outlived its TTL. A create needs none: nothing serves it.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), groupRefused, eventGone},
+		"NoGroup":       {"A 404 of the router means that the group is not served.", answerOf(404, metav1.StatusReasonNotFound, router), groupRefused, groupRefused},
 		"NoAnswer":      {"A page of a proxy says nothing of the group.", answerOf(503, metav1.StatusReasonServiceUnavailable, router), serverFails, serverFails},
 		"OtherKind":     {"Only a 404 says that a namespace is gone.", answerOf(500, metav1.StatusReasonInternalError, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), namespaceFails, namespaceFails},
 		"NoNamespace":   {"It is gone, not the Event.", answerOf(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), namespaceGone, namespaceGone},
 		"Terminating":   {"A 403 without a missing permission.", answerOf(403, metav1.StatusReasonForbidden, terminating), namespaceGone, namespaceGone},
-		"Forbidden":     {"RBAC may grant the other group.", answerOf(403, metav1.StatusReasonForbidden, nil), groupDenied, groupDenied},
+		"Forbidden":     {"RBAC may grant the other group.", answerOf(403, metav1.StatusReasonForbidden, nil), groupRefused, groupRefused},
 		"Invalid":       {"It will not get better.", answerOf(422, metav1.StatusReasonInvalid, nil), rejected, rejected},
 		"BadRequest":    {"As a webhook denies by default.", answerOf(400, metav1.StatusReasonBadRequest, nil), rejected, rejected},
 		"TooLarge":      {"It will not get smaller.", answerOf(413, metav1.StatusReasonRequestEntityTooLarge, nil), rejected, rejected},
@@ -49,8 +49,8 @@ func TestRead(t *testing.T) {
 		"504":           {"As a webhook that hangs.", answerOf(504, metav1.StatusReasonTimeout, nil), namespaceFails, namespaceFails},
 		"Deadline":      {"As a webhook that hangs for longer.", fmt.Errorf("post: %w", context.DeadlineExceeded), noAnswer, noAnswer},
 		"URLTimeout":    {"As the client says it.", &url.Error{Op: "Post", Err: context.DeadlineExceeded}, noAnswer, noAnswer},
-		"NoConnection":  {"No namespace has one.", &url.Error{Op: "Post", Err: errors.New("connection refused")}, noConnection, noConnection},
-		"NilAPIStatus":  {"A typed nil has no code.", (*apierrors.StatusError)(nil), noConnection, noConnection},
+		"NoConnection":  {"No namespace has one.", &url.Error{Op: "Post", Err: errors.New("connection refused")}, serverFails, serverFails},
+		"NilAPIStatus":  {"A typed nil has no code.", (*apierrors.StatusError)(nil), serverFails, serverFails},
 		"UnknownReason": {"It may get better.", answerOf(409, metav1.StatusReasonConflict, nil), namespaceFails, namespaceFails},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,11 +37,10 @@ type object struct {
 	episodes  []*episode
 	series    []*series
 
-	failures int       // requests in a row
-	failing  time.Time // the first of them
-	retry    time.Time // no request before it
-	isDenied bool      // by the last answer
-	refused  reply     // of events.k8s.io, which core/v1 is tried after; or written
+	failures  int       // requests in a row
+	failing   time.Time // the first of them
+	retry     time.Time // no request before it
+	isRefused bool      // by events.k8s.io: core/v1 is tried next
 
 	planned  time.Time    // when the queue has it; zero for never
 	writing  *write       // the request under way, or nil
@@ -57,10 +56,15 @@ type episode struct {
 	controller string
 	failure    string    // the reason that Recovered will name; empty while none is open
 	conflicts  time.Time // the first of the conflicts in a row that opened no failure
+	number     int       // of the failure, the open or the last one
 }
 
 // An identity and an about distinguish the series of one object.
-type identity struct{ controller, eventtype, reason, action string }
+type identity struct {
+	controller, eventtype, reason, action string
+
+	kind kind
+}
 
 // An about has the other references of an Event.
 type about struct {
@@ -73,7 +77,6 @@ type series struct {
 	identity
 
 	about *about // nil where there is neither a related object nor a field path
-	kind  kind
 
 	text        string // of the last occurrence
 	hash        uint64 // of that text as it was recorded
@@ -82,14 +85,13 @@ type series struct {
 	since, last time.Time
 	order       time.Time // the oldest series is written first: since it waits, or was tried
 
-	isTurned bool // the next occurrence is a new Event, because the object failed
-	isChange bool // such an occurrence waits
+	episode  int  // the number of the failure that the last occurrence was of
+	isChange bool // an occurrence that is a new Event waits, because the object failed again
 	stored   stored
 	unsure   stored // an Event whose creation had no answer
 	isOld    bool   // the object has recovered and failed since the first attempt of its Event
 	pause    time.Duration
-	due      time.Time // no count is written before it
-	refused  time.Time // no Event is created before it
+	due      time.Time // no count is written before it, and no first Event
 }
 
 // stored is what the API server has of a series.
@@ -105,7 +107,8 @@ type occurrence struct {
 
 	key         caller.Key
 	about       about
-	kind        kind
+	isConflict  bool
+	episode     int    // the number of the failure; zero if plain
 	hash        uint64 // of the text as it was recorded
 	ref         *corev1.ObjectReference
 	text        string // clean
@@ -117,9 +120,8 @@ type occurrence struct {
 type kind uint8
 
 const (
-	plain    kind = iota
-	failure       // opens a failure that Recovered will end
-	conflict      // a failure that only counts if it lasts
+	plain   kind = iota
+	failure      // opens a failure that Recovered will end
 	recovery
 )
 
@@ -164,25 +166,27 @@ func (e *engine) recovered(o *occurrence) {
 	asIs := func(reason string) string { return reason }
 	o.text = redact.Note("recovered from "+from, asIs)
 	o.isClean = true
+	o.episode = ep.number
 	e.stats.Recorded++
 	e.count(found, o, time.Now())
 }
 
 // count adds an occurrence to its series.
 func (e *engine) count(obj *object, o *occurrence, now time.Time) {
-	if o.kind == failure || o.kind == conflict {
+	if o.kind == failure {
 		ep := obj.begin(o.controller)
-		if o.kind == conflict && ep.isRoutine(now) {
+		if o.isConflict && ep.isRoutine(now) {
 			return
 		}
 		if ep.failure == "" {
-			obj.turn(o.controller)
+			ep.number++
 			e.dropRecovery(obj, o.controller)
 		}
-		if o.kind == failure {
+		if !o.isConflict {
 			ep.conflicts = time.Time{}
 		}
 		ep.failure = o.reason
+		o.episode = ep.number
 	}
 	s := obj.find(o)
 	if s == nil {
@@ -204,16 +208,6 @@ func (ep *episode) isRoutine(now time.Time) bool {
 		ep.conflicts = now
 	}
 	return now.Sub(ep.conflicts) < routineTime
-}
-
-// turn is called when an object fails. The next occurrence of a failure and of
-// a recovery is a new Event, so that kubectl describe shows it last.
-func (o *object) turn(controller string) {
-	for _, s := range o.series {
-		if s.kind != plain && s.controller == controller {
-			s.isTurned = true
-		}
-	}
 }
 
 // dropRecovery drops a recovery that waits: the object fails again.

@@ -19,9 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestRefusal_OfTwoThePermissionIsNamed: the error names the missing permission
-// of either group.
-func TestRefusal_OfTwoThePermissionIsNamed(t *testing.T) {
+// TestRefusal_OfTwoBothAreNamed: either permission is enough.
+func TestRefusal_OfTwoBothAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
 			if w.group == "" {
@@ -37,6 +36,7 @@ func TestRefusal_OfTwoThePermissionIsNamed(t *testing.T) {
 		time.Sleep(time.Minute)
 		_ = stop()
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
+		assert.Contains(t, log.String(), "could not find the requested resource")
 		assert.Contains(t, log.String(), "no role grants it")
 	})
 }

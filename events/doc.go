@@ -23,13 +23,13 @@
 // a reason takes no token, for at most eight reasons of an object.
 //
 // Each call that records is an occurrence. Occurrences of one type, reason,
-// action, related object and field path are a series of the object. The first
-// makes an Event. The Recorder counts repeats, and writes the count after a
-// pause, which doubles with each write, up to ten minutes. A note that differs
-// from the last written one makes a new Event when there is a token. Until
-// then, a later note replaces it. A recovery, and the failure after it, make
-// new Events too. A recovery is written after its failure, or not at all if the
-// object fails again first.
+// action, related object and field path are a series of the object. Failure has
+// other series than Eventf. The first occurrence makes an Event. The Recorder
+// counts repeats, and writes the count after a pause, which doubles with each
+// write, up to ten minutes. A note that differs from the last written one makes
+// a new Event when there is a token. Until then, a later note replaces it. A
+// recovery, and the failure after it, make new Events too. A recovery is
+// written after its failure, or not at all if the object fails again first.
 //
 // Where requests wait for the total cap, first Events go first, then changed
 // notes and counts, then requests in namespaces that fail. The second and the
@@ -46,7 +46,7 @@
 // before it doubles up to 30 seconds, and after a 403 from 15 seconds up to ten
 // minutes. A namespace whose requests fail has one request at a time, and all
 // such namespaces together four. If the API server cannot be reached, or
-// answers 401, 429, 502 or 503, all requests pause.
+// answers 401, 429, 502 or 503, all requests pause, for two seconds at most.
 //
 // Events that wait are lost if their object is evicted, RunWith ends, their
 // namespace is gone or the API server finds them invalid. [Recorder.Stats]

@@ -34,7 +34,6 @@ type engine struct {
 	busy        int           // requests under way
 	answered    chan struct{} // closed at the next answer
 	probes      int           // requests in namespaces that fail
-	coreUntil   time.Time     // events.k8s.io is not served
 	lastNumber  int64         // in the name of an Event
 
 	queue     objectQueue // nil while no worker runs
@@ -50,6 +49,7 @@ type engine struct {
 	unstarted unstarted
 	trouble   string    // a request that failed, until it is logged
 	troubled  time.Time // when that was
+	quiet     time.Time // no line about losses before it
 	routed    time.Time // when the log last said that Events go to core/v1
 }
 
@@ -99,10 +99,10 @@ func (e *engine) underLock(f func()) (was, is counts, isLate bool) {
 	was = e.reported
 	is = counts{e.stats.Recorded, e.stats.Written, e.stats.Pending, e.lost}
 	e.reported = is
-	if e.flushing > 0 || is.lost != was.lost || e.trouble != "" {
+	if e.flushing > 0 {
 		e.changed.Broadcast()
 	}
-	if !e.unstarted.begun {
+	if !e.unstarted.isOver {
 		isLate = e.unstarted.isLate(time.Now(), is)
 	}
 	return was, is, isLate

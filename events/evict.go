@@ -112,7 +112,7 @@ func (e *engine) open(obj *object, o *occurrence) *series {
 			return nil
 		}
 	}
-	s := &series{identity: o.identity, kind: o.kind, pause: e.firstPause()}
+	s := &series{identity: o.identity, pause: e.firstPause()}
 	if o.about != (about{}) {
 		a := o.about
 		s.about = &a

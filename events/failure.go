@@ -83,11 +83,12 @@ func (r *Recorder) reconciled(obj runtime.Object, o outcome, err error) {
 		return
 	}
 	c := call{
-		regarding: obj, eventtype: corev1.EventTypeWarning, reason: o.reason, action: reconcile,
-		kind: failure,
-	}
-	if o.routine {
-		c.kind = conflict
+		regarding:  obj,
+		eventtype:  corev1.EventTypeWarning,
+		reason:     o.reason,
+		action:     reconcile,
+		kind:       failure,
+		isConflict: o.routine,
 	}
 	r.record(&c, caller.Sprintf("%v", err))
 }

@@ -93,7 +93,7 @@ func (e *engine) logScheme(log logr.Logger) {
 
 // logRoute logs that Events go to core/v1, once an hour.
 func (e *engine) logRoute(log logr.Logger, w *write, got reply) {
-	if got != written || !w.core || e.sink.groups() == onlyCore {
+	if got != written || !w.core || e.sink.events == nil {
 		return
 	}
 	isDue := false
@@ -120,21 +120,17 @@ const startTime = time.Minute
 // unstarted detects a Recorder that is never started. Its events stay in
 // memory, and no other line of the log would say that.
 type unstarted struct {
-	begun  bool      // by RunWith or Flush
+	isOver bool      // RunWith or Flush has begun, or the log says that none has
 	since  time.Time // the first pending event
-	logged bool
 }
 
-// isLate reports once, before begun, that the log must say it: a minute after
-// the first pending event, or at the first loss.
+// isLate reports once that the log must say it: a minute after the first
+// pending event, or at the first loss.
 func (u *unstarted) isLate(now time.Time, is counts) bool {
-	if u.logged {
-		return false
-	}
 	if u.since.IsZero() && is.pending > 0 {
 		u.since = now
 	}
 	isLate := !u.since.IsZero() && now.Sub(u.since) >= startTime
-	u.logged = isLate || is.lost > 0
-	return u.logged
+	u.isOver = isLate || is.lost > 0
+	return u.isOver
 }

@@ -3,20 +3,16 @@
 
 package events
 
-import (
-	"cmp"
-	"time"
-)
+import "cmp"
 
 // losses are the accounts of lost occurrences, by cause.
 type losses map[string]*loss
 
-// A loss is the account of one cause. The log gets one line a minute for each.
+// A loss is the account of one cause.
 type loss struct {
 	cause           string
 	total, unlogged int64
 	detail          string
-	quiet           time.Time // no line before it
 }
 
 // lose counts n occurrences as lost; detail says what to fix and never holds a
@@ -34,24 +30,16 @@ func (e *engine) lose(cause string, n int64, detail string) {
 	l.unlogged += n
 	l.detail = cmp.Or(detail, l.detail)
 	e.lost += n
+	e.changed.Broadcast()
 }
 
-// unlogged returns what is due for the log, and when more is. The first loss of
-// a cause is due immediately, and then one line a minute. Once closed, all is
-// due.
-func (all losses) unlogged(now time.Time, closed bool) (lines []loss, more time.Time) {
+// takeUnlogged returns what no line of the log has reported.
+func (all losses) takeUnlogged() (lines []loss) {
 	for _, l := range all {
-		switch {
-		case l.unlogged == 0:
-		case now.Before(l.quiet) && !closed:
-			if more.IsZero() || l.quiet.Before(more) {
-				more = l.quiet
-			}
-		default:
+		if l.unlogged > 0 {
 			lines = append(lines, *l)
 			l.unlogged = 0
-			l.quiet = now.Add(time.Minute)
 		}
 	}
-	return lines, more
+	return lines
 }

@@ -15,7 +15,6 @@ type namespace struct {
 	busy      int // requests under way
 	waiting   []*object
 	waker     *object   // it comes from the queue by the end of the pause; or nil
-	isDenied  bool      // both groups refused its last Event
 	coreUntil time.Time // Events go to core/v1
 	refusal   string    // of events.k8s.io, or of both groups
 }
@@ -24,6 +23,8 @@ type namespace struct {
 type health struct {
 	failing time.Time // since when; zero while it does not fail
 	until   time.Time // no request before it
+
+	isDenied bool // by both groups
 }
 
 func (h *health) isFailing() bool { return !h.failing.IsZero() }

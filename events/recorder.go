@@ -95,6 +95,7 @@ type call struct {
 	annotations               map[string]string
 	eventtype, reason, action string
 	kind                      kind
+	isConflict                bool
 }
 
 // maxText is the length of the text that is kept: redact.Note looks at 4 KiB,
@@ -161,10 +162,11 @@ func (r *Recorder) occurrence(c *call, id caller.Key) occurrence {
 			eventtype:  c.eventtype,
 			reason:     c.reason,
 			action:     c.action,
+			kind:       c.kind,
 		},
-		key:   id,
-		about: r.aboutOf(c.regarding, c.related),
-		kind:  c.kind,
+		key:        id,
+		about:      r.aboutOf(c.regarding, c.related),
+		isConflict: c.isConflict,
 	}
 }
 

@@ -36,13 +36,11 @@ type write struct {
 	series *series
 	n      int64 // occurrences that it reports and no earlier one did
 
-	isNew      bool
-	isFree     bool // the first Event of its reason
-	takesToken bool // for a new Event
-	isChange   bool
-	isUnsure   bool // an earlier attempt of this Event had no answer
-	isProbe    bool // in a namespace that fails
-	core       bool // by core/v1
+	isNew    bool
+	isChange bool
+	isUnsure bool // an earlier attempt of this Event had no answer
+	isProbe  bool // in a namespace that fails
+	core     bool // by core/v1
 
 	number      int64 // in the name of the Event
 	count       int64 // for its series
@@ -55,10 +53,11 @@ type write struct {
 // attempted is called when w, which was put back, had no answer: it may have
 // stored an Event.
 func (s *series) attempted(w *write, now time.Time) {
-	if w.isNew && !w.isUnsure {
-		s.unsure = stored{number: w.number, count: w.count, hash: w.hash}
+	if !w.isNew || w.isUnsure {
+		return
 	}
-	if w.takesToken {
+	s.unsure = stored{number: w.number, count: w.count, hash: w.hash}
+	if !w.object.isFree(s) {
 		w.object.newEvents.AllowN(now, 1)
 	}
 }

@@ -113,7 +113,7 @@ func (e *engine) close(log logr.Logger) {
 		for _, o := range e.objects {
 			switch {
 			case o.writing != nil: // a worker of a Flush accounts for it
-			case o.isDenied, o.namespace.isDenied:
+			case o.namespace.isDenied:
 				e.dropAll(o, LostForbidden, o.namespace.refusal)
 			default:
 				e.dropAll(o, LostShutdown, tooSlow)
@@ -122,7 +122,7 @@ func (e *engine) close(log logr.Logger) {
 		clear(e.objects)
 		clear(e.namespaces)
 		e.seriesCount = 0
-		lines, _ = e.losses.unlogged(time.Now(), true)
+		lines = e.losses.takeUnlogged()
 	})
 	report(log, lines)
 }
@@ -225,7 +225,7 @@ func (e *engine) startWorkers(ctx context.Context, log logr.Logger) (stop func()
 		})
 	}
 	e.queue = q
-	e.unstarted.begun = true
+	e.unstarted.isOver = true
 	for _, o := range e.objects {
 		o.planned = time.Time{}
 		o.isParked = false
@@ -245,22 +245,29 @@ func (e *engine) startWorkers(ctx context.Context, log logr.Logger) (stop func()
 // awaitChange logs what is due, or waits for a change. mu must be held.
 func (e *engine) awaitChange(log logr.Logger) {
 	now := time.Now()
-	lines, next := e.losses.unlogged(now, e.isClosed)
+	isQuiet := now.Before(e.quiet)
+	var lines []loss
+	if !isQuiet {
+		lines = e.losses.takeUnlogged()
+	}
 	trouble := e.trouble
-	pending := e.stats.Pending
-	e.trouble = ""
-	if len(lines) > 0 || trouble != "" {
-		e.mu.Unlock()
-		report(log, lines)
-		reportTrouble(log, trouble, pending)
-		e.mu.Lock()
+	if len(lines) == 0 && trouble == "" {
+		if isQuiet {
+			timer := time.AfterFunc(e.quiet.Sub(now), func() { e.locked(e.changed.Broadcast) })
+			defer timer.Stop()
+		}
+		e.changed.Wait()
 		return
 	}
-	if !next.IsZero() {
-		timer := time.AfterFunc(next.Sub(now), func() { e.locked(e.changed.Broadcast) })
-		defer timer.Stop()
+	if len(lines) > 0 {
+		e.quiet = now.Add(time.Minute)
 	}
-	e.changed.Wait()
+	e.trouble = ""
+	pending := e.stats.Pending
+	e.mu.Unlock()
+	report(log, lines)
+	reportTrouble(log, trouble, pending)
+	e.mu.Lock()
 }
 
 // isWritten reports whether nothing is left to write before deadline but

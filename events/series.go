@@ -14,8 +14,8 @@ func (s *series) add(o *occurrence, now time.Time, pause time.Duration) {
 		s.since = now
 		s.order = now
 	}
-	if s.hash != o.hash {
-		s.refused = time.Time{}
+	if s.isFirst() && s.hash != o.hash {
+		s.due = time.Time{}
 	}
 	s.n++
 	s.last = now
@@ -24,9 +24,8 @@ func (s *series) add(o *occurrence, now time.Time, pause time.Duration) {
 		s.annotations = o.annotations
 	}
 	s.hash = o.hash
-	s.kind = max(s.kind, o.kind)
-	if s.isTurned {
-		s.isTurned = false
+	if s.episode != o.episode { // kubectl describe shows a new Event last
+		s.episode = o.episode
 		s.isChange = true
 		s.isOld = true
 		s.pause = pause
@@ -93,8 +92,8 @@ func (o *object) isTooEarly(s *series) bool {
 		return false
 	}
 	return slices.ContainsFunc(o.series, func(other *series) bool {
-		isFailure := other.kind == failure || other.kind == conflict
-		return isFailure && other.controller == s.controller && other.n > 0 && other.isNews()
+		isFailure := other.kind == failure && other.controller == s.controller
+		return isFailure && other.n > 0 && other.isNews()
 	})
 }
 
@@ -102,15 +101,16 @@ func (o *object) isTooEarly(s *series) bool {
 // waits, only the cap of the object and failures count.
 func (e *engine) ready(o *object, s *series, now time.Time) time.Time {
 	at := latest(now, o.retry, tokenAt(o.requests, now))
-	switch {
-	case e.flushing > 0:
+	if e.flushing > 0 {
 		return at
-	case !s.isNews():
-		return latest(at, s.due)
-	case o.takesToken(s):
-		return latest(at, s.refused, tokenAt(o.newEvents, now))
 	}
-	return latest(at, s.refused)
+	if s.isFirst() || !s.isNews() {
+		at = latest(at, s.due)
+	}
+	if o.takesToken(s) {
+		at = latest(at, tokenAt(o.newEvents, now))
+	}
+	return at
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {
@@ -146,7 +146,7 @@ func (e *engine) schedule(o *object, now time.Time) {
 // lineOf returns the line of the queue for o.
 func (o *object) lineOf() int32 {
 	switch {
-	case o.refused != written:
+	case o.isRefused:
 		return nextLine
 	case o.namespace.isFailing():
 		return failingLine

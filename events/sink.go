@@ -21,18 +21,9 @@ import (
 // delays a request for more than five seconds looks like a namespace that
 // hangs.
 type Sink struct {
-	events func(namespace string) client[eventsv1.Event]
-	core   func(namespace string) client[corev1.Event]
+	events func(namespace string) client[eventsv1.Event] // or nil
+	core   func(namespace string) client[corev1.Event]   // or nil
 }
-
-// groups are the API groups that a Sink has.
-type groups uint8
-
-const (
-	bothGroups groups = iota
-	onlyEvents
-	onlyCore
-)
 
 type client[T any] interface {
 	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
@@ -42,10 +33,10 @@ type client[T any] interface {
 	) (*T, error)
 }
 
-// NewSink returns a Sink that writes events.k8s.io/v1. Where that group is not
-// served, and in a namespace where it is not granted, it writes core/v1 Events,
-// with the fields of both versions. It tries events.k8s.io again after ten
-// minutes. The parameters are the methods of client-go's clients, as values:
+// NewSink returns a Sink that writes events.k8s.io/v1. In a namespace where that
+// group is not served, or not granted, it writes core/v1 Events, with the
+// fields of both versions. It tries events.k8s.io again after ten minutes. The
+// parameters are the methods of client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //
@@ -80,17 +71,6 @@ func NewCoreSink[C client[corev1.Event]](core func(namespace string) C) *Sink {
 		s.core = func(namespace string) client[corev1.Event] { return core(namespace) }
 	}
 	return s
-}
-
-// groups returns what s can write to.
-func (s *Sink) groups() groups {
-	switch {
-	case s.core == nil:
-		return onlyEvents
-	case s.events == nil:
-		return onlyCore
-	}
-	return bothGroups
 }
 
 func (s *Sink) check() error {

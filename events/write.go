@@ -17,7 +17,7 @@ const (
 	longestRetry  = 30 * time.Second
 	firstDenial   = 15 * time.Second // likewise after a 403: a role may be on its way
 	longestDenial = 10 * time.Minute
-	longestProbe  = 2 * time.Second  // between two requests to a server that answers, but takes no write
+	longestProbe  = 2 * time.Second  // between two requests to a server that takes none
 	routeTime     = 10 * time.Minute // of core/v1, after events.k8s.io refused
 	troubleTime   = 15 * time.Second // of failures, before the log reports them
 )
@@ -142,11 +142,9 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 		series:      s,
 		n:           s.n,
 		isNew:       s.isNews(),
-		isFree:      o.isFree(s),
-		takesToken:  o.takesToken(s),
 		isChange:    s.isChange,
 		isProbe:     n.isFailing(),
-		core:        e.usesCore(o, now),
+		core:        e.sink.events == nil || o.isRefused || now.Before(n.coreUntil),
 		number:      s.stored.number,
 		count:       s.stored.count + s.n,
 		hash:        s.hash,
@@ -175,18 +173,6 @@ func (e *engine) begin(o *object, s *series, now time.Time) *write {
 	return w
 }
 
-// usesCore reports whether the next request about an object goes to core/v1.
-func (e *engine) usesCore(o *object, now time.Time) bool {
-	switch e.sink.groups() {
-	case onlyEvents:
-		return false
-	case onlyCore:
-		return true
-	case bothGroups:
-	}
-	return o.refused != written || now.Before(e.coreUntil) || now.Before(o.namespace.coreUntil)
-}
-
 // done accounts for a request.
 func (e *engine) done(w *write, got reply, why string) {
 	now := time.Now()
@@ -196,30 +182,28 @@ func (e *engine) done(w *write, got reply, why string) {
 	if got != written {
 		s.putBack(w, now)
 	}
+	if got <= namespaceFails { // the server takes requests
+		e.server = health{}
+	}
 	isStored := got == nameTaken && w.isUnsure // by an earlier attempt
-	isRefused := got == groupDenied || got == groupAbsent
 	switch {
 	case got == written, isStored:
 		e.wrote(w, isStored, now)
 	case got == nameTaken:
-		e.works(n)
 		e.again(o, firstRetry, longestRetry, now)
 	case got == eventGone:
 		s.stored = stored{}
-		e.works(n)
 	case got == rejected:
-		e.works(n)
 		e.reject(w, why, now)
 	case got == namespaceGone:
-		e.server = health{}
 		n.fail(now, longestRetry)
 		e.dropWaiting(o, why, now)
 	case got == interrupted:
 		s.attempted(w, now)
-	case isRefused && !w.core && e.sink.groups() == bothGroups:
+	case got == groupRefused && !w.core && e.sink.core != nil:
 		n.refusal = why
-		o.refused = got
-	case isRefused:
+		o.isRefused = true
+	case got == groupRefused:
 		e.denied(o, why, now)
 	default:
 		s.attempted(w, now)
@@ -248,6 +232,7 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 	s := w.series
 	o := w.object
 	n := w.n
+	isFree := o.isFree(s)
 	switch {
 	case isStored:
 		n = min(s.unsure.count, s.n)
@@ -260,10 +245,10 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 	default:
 		s.stored.count = w.count
 	}
-	if w.isNew && w.isFree {
+	switch {
+	case isFree:
 		o.reasons = append(o.reasons, s.reason)
-	}
-	if w.takesToken {
+	case w.isNew && !w.isUnsure:
 		o.newEvents.AllowN(now, 1)
 	}
 	s.unsure = stored{}
@@ -271,24 +256,12 @@ func (e *engine) wrote(w *write, isStored bool, now time.Time) {
 	s.pause = min(2*s.pause, longestPause)
 	e.stats.Pending -= n
 	e.stats.Written++
-	e.works(o.namespace)
 	o.failures = 0
-	o.failing = time.Time{}
-	o.isDenied = false
-	if w.core && o.refused == groupAbsent {
-		e.coreUntil = now.Add(routeTime)
-	}
-	if w.core && o.refused == groupDenied {
+	o.namespace.health = health{}
+	if o.isRefused {
+		o.isRefused = false
 		o.namespace.coreUntil = now.Add(routeTime)
 	}
-	o.refused = written
-}
-
-// works is called when a namespace has answered well.
-func (e *engine) works(n *namespace) {
-	n.health = health{}
-	n.isDenied = false
-	e.server = health{}
 }
 
 // again has the next request about an object wait.
@@ -299,7 +272,7 @@ func (e *engine) again(o *object, first, longest time.Duration, now time.Time) {
 	}
 	o.failures++
 	pause := min(first<<min(o.failures-1, 16), longest)
-	o.retry = latest(now.Add(pause), o.namespace.until)
+	o.retry = now.Add(pause)
 }
 
 // failed has a request made again later.
@@ -307,18 +280,11 @@ func (e *engine) failed(o *object, got reply, why string, now time.Time) {
 	n := o.namespace
 	h := &n.health
 	longest := longestRetry
-	if got == noConnection || got == serverFails {
-		h = &e.server
-	}
 	if got == serverFails {
+		h = &e.server
 		longest = longestProbe
 	}
-	if got == namespaceFails {
-		e.server = health{}
-	}
 	h.fail(now, longest)
-	n.isDenied = false
-	o.isDenied = false
 	e.again(o, firstRetry, longestRetry, now)
 	e.complain(h, o, why, now)
 }
@@ -326,17 +292,15 @@ func (e *engine) failed(o *object, got reply, why string, now time.Time) {
 // denied has a request made again that no group of events takes, by both.
 func (e *engine) denied(o *object, why string, now time.Time) {
 	n := o.namespace
-	if o.refused != groupDenied { // it names the permission to grant first
-		n.refusal = why
+	if o.isRefused { // either permission is enough
+		why = n.refusal + "; " + why
+		o.isRefused = false
 	}
-	n.coreUntil = time.Time{}
-	e.server = health{}
+	n.refusal = why
 	n.fail(now, longestDenial)
 	n.isDenied = true
-	o.refused = written
-	o.isDenied = true
 	e.again(o, firstDenial, longestDenial, now)
-	e.complain(&n.health, o, n.refusal, now)
+	e.complain(&n.health, o, why, now)
 }
 
 // complain has the log say, at most once a minute, that all requests fail, or
@@ -349,6 +313,7 @@ func (e *engine) complain(h *health, o *object, why string, now time.Time) {
 	if now.Sub(since) >= troubleTime && now.Sub(e.troubled) >= time.Minute {
 		e.trouble = why
 		e.troubled = now
+		e.changed.Broadcast()
 	}
 }
 
@@ -357,9 +322,10 @@ func (e *engine) complain(h *health, o *object, why string, now time.Time) {
 func (e *engine) reject(w *write, why string, now time.Time) {
 	s := w.series
 	n := w.n
+	s.due = now
 	if s.hash == w.hash {
 		n = s.n
-		s.refused = now.Add(s.pause)
+		s.due = now.Add(s.pause)
 		s.pause = min(2*s.pause, longestPause)
 	}
 	s.n -= n
