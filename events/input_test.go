@@ -251,6 +251,7 @@ func TestLog_OfALossComesAfterItsMinute(t *testing.T) {
 		require.NoError(t, err)
 		var log lines
 		stop := runLogged(t, rec, &log)
+		synctest.Wait()
 		for _, want := range []int{1, 1} {
 			rec.Failure(nil, errAway)
 			synctest.Wait()

@@ -51,3 +51,24 @@ func TestToken_OfAnUnansweredAttemptIsTaken(t *testing.T) {
 		assert.LessOrEqual(t, len(s.all()), 2+10+12, "in an hour")
 	})
 }
+
+// TestToken_IsTakenOnceByAnEventThatTakesTwoAttempts, and not by the first of a
+// reason.
+func TestToken_IsTakenOnceByAnEventThatTakesTwoAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := map[string]int{}
+		s := &server{refuse: func(_ context.Context, w request) error {
+			attempts[w.name]++
+			if attempts[w.name] == 1 {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 60})
+		for i := range 12 {
+			rec.Failure(object("a"), fmt.Errorf("text %d", i))
+			time.Sleep(4 * time.Second)
+		}
+		assert.Len(t, s.all(), 1+10)
+	})
+}
