@@ -65,7 +65,7 @@
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL or a
 // finalizer costs a fourth, and a status that says "running" one more. To save
-// that one, write the Ref when the Job has started, at most two seconds later.
+// that one, write the Ref when the Job has started, two seconds late at most.
 // Without a cache each call also reads the Job. With one, a run that has ended
 // costs no request, also after a restart: what Step needs is in the Ref, the
 // cache and the API server. After the API server's store was restored from a

@@ -43,8 +43,8 @@ const (
 // workloadGeneration is 0, unless the Rollout has a workloadRef: then it is the
 // metadata.generation of that object. Read the object before the Rollout.
 //
-// Even then, status.phase may be of the template before. So PhaseOf reads the
-// conditions:
+// A status of this generation may still have the phase of the template before.
+// So PhaseOf reads the conditions:
 //   - If Progressing is False, the phase is Degraded, with the reason and the
 //     message of the condition. An example: the API server refuses the
 //     ReplicaSet of a new template. The controller then leaves status.phase
