@@ -149,7 +149,6 @@ func (c *collection) observeObjects(ctx context.Context, o metric.Observer) {
 		if err != nil {
 			c.errs = append(c.errs, fmt.Errorf(
 				"metrics: the count of objects of kind %q %w", objects.of, err))
-			continue
 		}
 		for condition, n := range counts {
 			sums[series{objects.of, condition}] += n

@@ -45,9 +45,6 @@ func (m *Metrics) Controller(name string) *Controller {
 		m.controllers[name] = c
 	}
 	m.set.mu.Unlock()
-	if known {
-		return c
-	}
 	for r := range forgotten {
 		m.set.reconciles.Add(background(), 0, c.results[r])
 	}

@@ -14,7 +14,6 @@ import (
 // does nothing.
 type Lease struct {
 	m       *Metrics
-	name    string
 	all     metric.MeasurementOption
 	leading bool // guarded by set.mu, as is live
 	live    bool
@@ -35,7 +34,7 @@ func (m *Metrics) Lease(name string) (*Lease, error) {
 		return nil, fmt.Errorf("metrics: already in use: the lease %q is exported by another election "+
 			"of this process; give each cluster its own Metrics.Scope", name)
 	}
-	l := &Lease{m: m, name: name, all: m.attributes(label("lease", name)), live: true}
+	l := &Lease{m: m, all: m.attributes(label("lease", name)), live: true}
 	m.leases[name] = l
 	return l, nil
 }
