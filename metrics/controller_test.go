@@ -106,11 +106,11 @@ func TestController_StatesAreShownWhenTheyAreKnown(t *testing.T) {
 		`controller.queue.longest_running{controller="c"}`: 0,
 	}, states())
 
-	c.SetWorkers(3)
+	c.SetWorkers(1)
 	c.Runs().Retention(0, time.Hour, time.Minute)
 	q = metrics.QueueState{Depth: 4, Unfinished: 3 * time.Second, Longest: 2 * time.Second}
 	assert.Equal(t, map[string]float64{
-		`controller.worker.limit{controller="c"}`:          3,
+		`controller.worker.limit{controller="c"}`:          1,
 		`controller.retention{controller="c",of="job"}`:    0,
 		`controller.retention{controller="c",of="run"}`:    3600,
 		`controller.retention{controller="c",of="log"}`:    60,
@@ -177,10 +177,12 @@ func TestMetrics_ObserveCache(t *testing.T) {
 	stop := m.ObserveCache("pods", func() time.Duration { return time.Hour })
 	m.ObserveCache("pods", func() time.Duration { return time.Minute })
 	m.ObserveCache("jobs", func() time.Duration { return -1 })
-	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 3600}, collect(t, reader))
+	m.ObserveCache("nodes", func() time.Duration { return 0 })
+	nodes := `controller.cache.age{resource="nodes"}`
+	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 3600, nodes: 0}, collect(t, reader))
 	stop()
 	stop()
-	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 60}, collect(t, reader))
+	assert.Equal(t, map[string]float64{`controller.cache.age{resource="pods"}`: 60, nodes: 0}, collect(t, reader))
 }
 
 // TestMetrics_ObserveConditions: there is no series per object.
@@ -204,8 +206,10 @@ func TestNil_RecordsNothing(t *testing.T) {
 	require.NoError(t, err)
 	lease.Close()
 
-	some, _ := newSet(t, metrics.Options{})
+	some, reader := newSet(t, metrics.Options{})
 	require.NoError(t, some.Controller("c").ObserveQueue(nil))
 	some.ObserveConditions("Pod", nil)
-	some.ObserveCache("pods", nil)()
+	stop := some.ObserveCache("pods", nil)
+	collect(t, reader) // without an error
+	stop()
 }

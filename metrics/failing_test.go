@@ -50,7 +50,7 @@ func TestFailing_IsAFactOfTheResults(t *testing.T) {
 		"Canceled":           {"A stop is not about the object.", []step{{0, "a", 0, errRefused}, {time.Minute, "a", 0, context.Canceled}}, 0, failing{1, 0, 60, 0}},
 		"CanceledAlone":      {"It is not a failure either.", []step{{0, "a", 0, context.Canceled}}, 0, failing{}},
 		"Timeout":            {"A deadline that passed is.", []step{{0, "a", 0, context.DeadlineExceeded}}, 0, failing{1, 0, 0, 0}},
-		"Keys":               {"Each key counts, and the longest shows.", []step{{0, "a", 0, errRefused}, {time.Minute, 7, 0, errRefused}, {time.Minute, "c", 0, errInvalid}}, 0, failing{2, 1, 120, 0}},
+		"Keys":               {"Each key counts, and the longest shows.", []step{{0, "7", 0, errRefused}, {time.Minute, 7, 0, errRefused}, {time.Minute, "c", 0, errInvalid}}, 0, failing{2, 1, 120, 0}},
 		"NotComparable":      {"Any key will do.", []step{{0, []string{"a"}, 0, errRefused}, {time.Minute, []string{"a"}, 0, errRefused}}, 0, failing{1, 0, 60, 0}},
 		"NilKey":             {"Even none.", []step{{0, nil, 0, errRefused}}, 0, failing{1, 0, 0, 0}},
 		"AnHour":             {"A key that is reconciled each hour stays.", []step{{0, "a", 0, errRefused}, {time.Hour, "a", 0, errRefused}}, time.Hour, failing{1, 0, 7200, 0}},

@@ -20,32 +20,56 @@ import (
 var errRefused = errors.New("refused")
 
 // refusing is a provider that refuses histograms, or callbacks.
+// refusing is a provider that refuses one method of its meter.
 type refusing struct {
 	noop.MeterProvider
-	callbacks bool
+	method string
 }
 
 func (p refusing) Meter(string, ...metric.MeterOption) metric.Meter {
-	return refusingMeter{callbacks: p.callbacks}
+	return refusingMeter{method: p.method}
 }
 
 type refusingMeter struct {
 	noop.Meter
-	callbacks bool
+	method string
 }
 
-func (m refusingMeter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
-	if m.callbacks {
-		return m.Meter.Float64Histogram(name, o...)
+func (m refusingMeter) refuse(method string) error {
+	if method == m.method {
+		return errRefused
 	}
-	return nil, errRefused
+	return nil
+}
+
+func (m refusingMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return noop.Float64Histogram{}, m.refuse("Float64Histogram")
+}
+
+func (m refusingMeter) Int64Counter(string, ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return noop.Int64Counter{}, m.refuse("Int64Counter")
+}
+
+func (m refusingMeter) Int64UpDownCounter(string, ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
+	return noop.Int64UpDownCounter{}, m.refuse("Int64UpDownCounter")
+}
+
+func (m refusingMeter) Int64ObservableUpDownCounter(string, ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	return noop.Int64ObservableUpDownCounter{}, m.refuse("Int64ObservableUpDownCounter")
+}
+
+func (m refusingMeter) Int64ObservableGauge(string, ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
+	return noop.Int64ObservableGauge{}, m.refuse("Int64ObservableGauge")
+}
+
+func (m refusingMeter) Float64ObservableGauge(string, ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	return noop.Float64ObservableGauge{}, m.refuse("Float64ObservableGauge")
 }
 
 func (m refusingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
-	return nil, errRefused
+	return noop.Registration{}, m.refuse("RegisterCallback")
 }
 
-// TestNew_Refuses what cannot record, and says what to do.
 func TestNew_Refuses(t *testing.T) {
 	var dropped *prom.Endpoint // what remains when the error of prom.New was not looked at
 	cases := map[string]struct {
@@ -57,8 +81,7 @@ func TestNew_Refuses(t *testing.T) {
 		"NoProvider":   {"Nothing falls back to the global one.", nil, nil, "metrics: no usable meter provider: it is nil; pass a prom.Endpoint"},
 		"NilPointer":   {"A nil pointer in the interface counts as a nil provider.", dropped, nil, "metrics: no usable meter provider: it is nil; pass a prom.Endpoint"},
 		"ZeroEndpoint": {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, nil, "metrics: no usable meter provider: *prom.Endpoint gives no meter; make it with its constructor"},
-		"Refused":      {"New returns the provider's error for an instrument.", refusing{}, errRefused, "create instruments"},
-		"NoCallback":   {"New returns the provider's error for the callback.", refusing{callbacks: true}, errRefused, "register"},
+		"NoCallback":   {"New returns the provider's error for the callback.", refusing{method: "RegisterCallback"}, errRefused, "register"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +92,14 @@ func TestNew_Refuses(t *testing.T) {
 			}
 			assert.Nil(t, m)
 		})
+	}
+	for _, method := range []string{
+		"Float64Histogram", "Int64Counter", "Int64UpDownCounter",
+		"Int64ObservableUpDownCounter", "Int64ObservableGauge", "Float64ObservableGauge",
+	} {
+		_, err := metrics.New(refusing{method: method}, metrics.Options{})
+		require.ErrorIs(t, err, errRefused, method)
+		require.ErrorContains(t, err, "metrics: create instruments: ")
 	}
 }
 
