@@ -62,7 +62,9 @@ func TestRuns_End(t *testing.T) {
 	runs.End(t.Context(), time.Minute, metrics.Success)
 	runs.End(t.Context(), 0, metrics.Success)
 	runs.End(t.Context(), -1, metrics.TerminalError)
-	runs.End(t.Context(), time.Second, metrics.Result(99))
+	const undefined = metrics.Result(8)
+	assert.Equal(t, "error", undefined.String())
+	runs.End(t.Context(), time.Second, undefined)
 	assert.Equal(t, map[string]float64{
 		`controller.runs{controller="c",result="success"}`:             2,
 		`controller.run.duration{controller="c",result="success"}`:     2,
@@ -129,6 +131,10 @@ func TestController_StatesAreShownWhenTheyAreKnown(t *testing.T) {
 func TestController_Queue(t *testing.T) {
 	m, reader := newSet(t, metrics.Options{})
 	c := m.Controller("c")
+	require.NoError(t, c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} }))
+	got := collect(t, reader)
+	assert.Contains(t, got, `controller.queue.adds{controller="c"}`)
+	assert.Contains(t, got, `controller.queue.retries{controller="c"}`)
 	c.QueueAdd()
 	c.QueueAdd()
 	c.QueueRetry()

@@ -38,6 +38,11 @@ type ruling struct{ terminal bool }
 func (r ruling) Error() string  { return "ruling" }
 func (r ruling) Terminal() bool { return r.terminal }
 
+// holder is an error that cannot be unwrapped if it is nil.
+type holder struct{ error }
+
+func (h *holder) Unwrap() error { return h.error }
+
 var errInvalid = errors.New("invalid")
 
 func isInvalid(err error) bool { return errors.Is(err, errInvalid) }
@@ -59,6 +64,8 @@ func TestBegin_CountsByResult(t *testing.T) {
 		"Error":       {"An error is retried.", errors.New("refused"), 0, "error"},
 		"ErrorAfter":  {"An error counts, also if the reconcile chose the time of the retry.", errors.New("refused"), time.Minute, "error"},
 		"NilPointer":  {"A nil pointer in an error is an error.", (*ruling)(nil), 0, "error"},
+		"NilHolder":   {"Nothing is asked of a nil pointer.", (*holder)(nil), 0, "error"},
+		"NilInside":   {"Nor of one in the chain.", fmt.Errorf("create: %w", (*ruling)(nil)), 0, "error"},
 		"Terminal":    {"The option decides.", fmt.Errorf("create: %w", errInvalid), 0, "terminal_error"},
 		"Own":         {"The error's method decides.", fmt.Errorf("create: %w", ruling{true}), 0, "terminal_error"},
 		"OwnFirst":    {"It decides before the option.", errors.Join(ruling{false}, errInvalid), 0, "error"},

@@ -45,11 +45,12 @@ func TestScope_KeepsClustersApart(t *testing.T) {
 // TestScope_IsNeededForASecondQueueOrLease: without it the second cluster of a
 // process is refused, because it would overwrite the first.
 func TestScope_IsNeededForASecondQueueOrLease(t *testing.T) {
-	m, _ := newSet(t, metrics.Options{})
+	m, reader := newSet(t, metrics.Options{})
 	empty := func() metrics.QueueState { return metrics.QueueState{} }
 	require.NoError(t, m.Controller("c").ObserveQueue(empty))
-	err := m.Controller("c").ObserveQueue(empty)
+	err := m.Controller("c").ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Depth: 5} })
 	require.EqualError(t, err, `metrics: already in use: the controller "c" has a queue; make its QueueProvider once, and give each cluster its own Metrics.Scope`)
+	assert.Zero(t, collect(t, reader)[`controller.queue.depth{controller="c"}`], "the first stays")
 	require.NoError(t, m.Scope("east").Controller("c").ObserveQueue(empty))
 
 	_, err = m.Lease("agents")
