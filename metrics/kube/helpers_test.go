@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/metrics"
@@ -18,7 +19,10 @@ import (
 
 func newSet(tb testing.TB) (*metrics.Metrics, *prom.Endpoint) {
 	tb.Helper()
-	ep, err := prom.New(prom.Options{Timeout: time.Minute}) // a slow machine must not look like a callback that hangs
+	ep, err := prom.New(prom.Options{
+		Timeout: time.Minute, // a slow machine must not look like a callback that hangs
+		OnError: func(err error) { assert.NoError(tb, err) },
+	})
 	require.NoError(tb, err)
 	m, err := metrics.New(ep, metrics.Options{})
 	require.NoError(tb, err)

@@ -75,21 +75,31 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 // The API server answers 429 to an eviction that a PodDisruptionBudget forbids.
 func TestTransport_EvictionThatABudgetForbidsIsNotThrottling(t *testing.T) {
 	m, ep := newSet(t)
-	next := roundTripper(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
-	})
-	for _, path := range []string{"/api/v1/namespaces/ci/pods/a/eviction", "/api/v1/namespaces/ci/pods"} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, http.NoBody)
+	const evict = "/api/v1/namespaces/ci/pods/a/eviction"
+	for _, answer := range []struct {
+		path   string
+		status int
+	}{
+		{evict, http.StatusTooManyRequests},
+		{evict, http.StatusCreated},
+		{"/api/v1/namespaces/ci/pods", http.StatusTooManyRequests},
+	} {
+		next := roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: answer.status, Body: http.NoBody}, nil
+		})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, answer.path, http.NoBody)
 		resp, err := kube.Transport(m)(next).RoundTrip(r)
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 	}
 	assert.Equal(t, map[string]string{
 		`controller_client_request_duration_seconds_count{code="4xx",group="",resource="pods/eviction",verb="create"}`: "1",
+		`controller_client_request_duration_seconds_count{code="2xx",group="",resource="pods/eviction",verb="create"}`: "1",
 		`controller_client_request_duration_seconds_count{code="429",group="",resource="pods",verb="create"}`:          "1",
 	}, scrape(t, ep, "request_duration_seconds_count"))
 	assert.Equal(t, map[string]string{
 		`controller_client_requests_total{code="4xx",group="",resource="pods/eviction",verb="create"}`: "1",
+		`controller_client_requests_total{code="2xx",group="",resource="pods/eviction",verb="create"}`: "1",
 		`controller_client_requests_total{code="429",group="",resource="pods",verb="create"}`:          "1",
 	}, scrape(t, ep, "controller_client_requests_total"))
 }
