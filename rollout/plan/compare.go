@@ -70,7 +70,7 @@ func tree(template any) (out map[string]any, err error) {
 		return nil, err
 	}
 	spec, ok := out["spec"].(map[string]any)
-	if ok && spec["serviceAccountName"] == nil && spec["serviceAccount"] != nil {
+	if ok && spec["serviceAccountName"] == nil {
 		spec["serviceAccountName"] = spec["serviceAccount"]
 	}
 	delete(spec, "serviceAccount") // the old name, which a server fills in
@@ -131,8 +131,6 @@ func (p *planner) sameKey(path *field.Path, key string, was, is map[string]any, 
 
 func empty(value any) bool {
 	switch v := value.(type) {
-	case nil:
-		return true
 	case map[string]any:
 		return len(v) == 0
 	case []any:
@@ -175,8 +173,8 @@ func filledIn(path *field.Path, key string, value any) bool {
 // a verb for its name.
 func (p *planner) services(r *rollout.Rollout, path *field.Path, format string) {
 	refuse := func(service any, names ...string) {
-		name, ok := service.(string)
-		if ok && name != "" {
+		name, _ := service.(string)
+		if name != "" {
 			p.add(path.Child("spec", "strategy").Child(names[0], names[1:]...), fmt.Sprintf(format, name))
 		}
 	}

@@ -35,7 +35,7 @@ func applier(entries []metav1.ManagedFieldsEntry) string {
 	const apply = metav1.ManagedFieldsOperationApply
 	var best metav1.ManagedFieldsEntry
 	for _, e := range entries {
-		if e.Subresource != "" || !ownsSelector(&e) {
+		if !ownsSelector(&e) {
 			continue
 		}
 		later := e.Operation == best.Operation && best.Time.Before(e.Time)
@@ -51,10 +51,8 @@ func ownsSelector(e *metav1.ManagedFieldsEntry) bool {
 	var fields struct {
 		Spec map[string]any `json:"f:spec"`
 	}
-	data, err := json.Marshal(e.FieldsV1)
-	if err != nil || json.Unmarshal(data, &fields) != nil {
-		return false
-	}
+	data, _ := json.Marshal(e.FieldsV1)
+	_ = json.Unmarshal(data, &fields) // fields that cannot be read own nothing
 	return fields.Spec["f:selector"] != nil
 }
 

@@ -43,7 +43,6 @@ func Migration(
 	to = to.DeepCopy()
 	to.SetGroupVersionKind(rollout.GVK())
 	to.Spec.Replicas = ptr.To(ptr.Deref(live.Spec.Replicas, 1))
-	to.Status = rollout.Status{}
 	if to.Namespace == "" {
 		to.Namespace = live.Namespace
 	}

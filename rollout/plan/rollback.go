@@ -84,7 +84,6 @@ func deployment(from *rollout.Rollout, to *appsv1.Deployment) *appsv1.Deployment
 	delete(to.Annotations, "deployment.kubernetes.io/revision")
 	delete(to.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	to.Spec.Replicas = ptr.To(ptr.Deref(from.Spec.Replicas, 1))
-	to.Status = appsv1.DeploymentStatus{}
 	if to.Namespace == "" {
 		to.Namespace = from.Namespace
 	}
