@@ -5,6 +5,8 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,12 +27,14 @@ import (
 func TestMigration_KeepsTheLiveReplicas(t *testing.T) {
 	to := converted(t)
 	to.Spec.Replicas = ptr.To[int32](3)
+	to.TypeMeta = metav1.TypeMeta{} // as a typed client reads it
 	before := to.DeepCopy()
 	deployment := running()
 	p, errs := plan.Migration(inCluster(t, deployment), to, nil, plan.Options{})
 	require.Empty(t, errs)
 	body := written(t, p)
 	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"], "not the 3 of the manifest")
+	assert.Equal(t, "Rollout", body["kind"])
 	assert.NotContains(t, body, "status")
 	assert.Equal(t, before, to)
 	assert.Equal(t, running(), deployment)
@@ -91,6 +95,15 @@ func TestMigration_Refuses(t *testing.T) {
 			s.Containers[0].TerminationMessagePath = "/dev/termination-log"
 			s.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageReadFile
 		}, []string{}},
+		"OldNameOfAnAccount": {"A server fills in the new one.", func(a *args) {
+			a.live.Spec.Template.Spec.ServiceAccountName = "web"
+			a.live.Spec.Template.Spec.DeprecatedServiceAccount = "web"
+			template(a).DeprecatedServiceAccount = "web"
+		}, []string{}},
+		"AnnotationLikeADefault": {"No server fills in an annotation.", func(a *args) {
+			a.live.Spec.Template.Annotations = map[string]string{"a": "b", "protocol": "TCP"}
+			a.to.Spec.Template.Annotations = map[string]string{"a": "b"}
+		}, []string{"spec.template.metadata.annotations[protocol]"}},
 		"AnotherName":     {"The script would look for the wrong one.", func(a *args) { a.to.Name = "other" }, []string{"metadata.name"}},
 		"AnotherArgument": {"An argument is a part of the template.", func(a *args) { template(a).Containers[0].Args = []string{"-v"} }, []string{"spec.template.spec.containers[0].args"}},
 		"AnotherAccount":  {"The ServiceAccount is a part of the template.", func(a *args) { a.live.Spec.Template.Spec.ServiceAccountName = "web" }, []string{"spec.template.spec.serviceAccountName"}},
@@ -105,12 +118,14 @@ func TestMigration_Refuses(t *testing.T) {
 			a.live.Spec.Template.Annotations = map[string]string{"a": "b", "kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
 			a.to.Spec.Template.Annotations = map[string]string{"a": "b"}
 		}, []string{}},
-		"NoSurge": {"One pod more cannot work.", func(a *args) { a.live.Spec.Strategy.RollingUpdate.MaxSurge = fence("0%") }, []string{"live.spec.strategy.rollingUpdate.maxSurge"}},
+		"NoSurge":       {"One pod more cannot work.", func(a *args) { a.live.Spec.Strategy.RollingUpdate.MaxSurge = fence("0%") }, []string{"live.spec.strategy.rollingUpdate.maxSurge"}},
+		"NoSurgeInPods": {"Neither as a number.", func(a *args) { a.live.Spec.Strategy.RollingUpdate.MaxSurge = fence("0") }, []string{"live.spec.strategy.rollingUpdate.maxSurge"}},
 		"AnotherSelector": {"Services would miss the pods.", func(a *args) {
 			a.to.Spec.Selector.MatchLabels["tier"] = "x"
 		}, []string{"spec.selector"}},
 		"Paused":           {"It would never be healthy, and the plan waits for that.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"NoNamespace":      {"It is applied where the live object is.", func(a *args) { a.to.Namespace = "" }, []string{}},
 		"TwoScalers": {"Two autoscalers of the same pods both stop.", func(a *args) {
 			a.others = []unstructured.Unstructured{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"others"}},
@@ -179,6 +194,17 @@ func TestRollback_Refuses(t *testing.T) {
 			status(a, "abort", true)
 			status(a, "phase", "Degraded")
 		}, []string{"live.status"}},
+		"AllPodsOfTheNew": {"The stable version is another one.", func(a *args) {
+			a.live = midCanary(t)
+			status(a, "updatedReplicas", int64(5))
+		}, []string{"live.status"}},
+		"NoneStable": {"The first version is not there yet.", func(a *args) {
+			status(a, "stableRS", "")
+			status(a, "currentPodHash", "")
+		}, []string{"live.status"}},
+		"SomePodsOfAnother": {"Pods of an aborted version are left.", func(a *args) {
+			status(a, "updatedReplicas", int64(4))
+		}, []string{"live.status"}},
 		"NotSeen":  {"The controller is slow or down, and the pods run web:1.", func(a *args) { release(a); status(a, "observedGeneration", "1") }, []string{"live.status"}},
 		"NoStatus": {"No controller has seen it.", func(a *args) { delete(a.live.Object, "status") }, []string{"live.status"}},
 		"Degraded": {"All pods run the version of the template, and some are not available: no phase keeps anybody there.", func(a *args) {
@@ -229,6 +255,9 @@ func TestRollback_DoesWhatItsOptionsAllow(t *testing.T) {
 
 func TestRollback_MakesAManifest(t *testing.T) {
 	to := running()
+	to.Namespace = ""
+	to.Labels = map[string]string{"team": "shop"}
+	to.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: "o"}}
 	to.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
 	to.Spec.Replicas = ptr.To[int32](0)
 	before := to.DeepCopy()
@@ -236,8 +265,13 @@ func TestRollback_MakesAManifest(t *testing.T) {
 	require.Empty(t, errs)
 	body := written(t, p)
 	meta := body["metadata"].(map[string]any)
+	assert.Equal(t, []string{"rollout.controllerkit.dev/plan"}, slices.Collect(maps.Keys(meta["annotations"].(map[string]any))))
 	delete(meta, "annotations")
-	assert.Equal(t, map[string]any{"name": "web", "namespace": "shop"}, meta)
+	assert.Equal(t, map[string]any{
+		"name": "web", "namespace": "shop", "labels": map[string]any{"team": "shop"},
+		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}},
+	}, meta)
+	assert.Contains(t, p.Warnings[1], "The manifest has 0 replicas and 5 run")
 	assert.Equal(t, "Deployment", body["kind"])
 	assert.NotContains(t, body, "status")
 	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"])
@@ -269,6 +303,11 @@ func TestPlan_WaitsAsLongAsThePodsAreMany(t *testing.T) {
 	p, errs := plan.Rollback(live(t, nil), to, nil, plan.Options{})
 	require.Empty(t, errs)
 	assert.EqualValues(t, 1650, p.Steps[find(p, "wait", "deployment/web")].Seconds)
+	next := converted(t)
+	next.Spec.MinReadySeconds = 300
+	p, errs = plan.Migration(inCluster(t, running()), next, nil, plan.Options{})
+	require.Empty(t, errs)
+	assert.EqualValues(t, 1650, p.Steps[find(p, "wait", "rollout/web")].Seconds)
 }
 
 // TestPlan_RefusesServices: the controller keeps a Service to the pods of the

@@ -42,6 +42,9 @@ func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 			assert.Equal(t, tc.want, find(p, "patch", "hpa/"+tc.hpa.GetName()) > 0, tc.reason)
 		})
 	}
+	budget := unstructured.Unstructured{Object: map[string]any{"kind": "PodDisruptionBudget"}}
+	p := migration(t, nil, scaler("z", "Deployment", "web"), scaler("b", "Deployment", "api"), scaler("a", "StatefulSet", "web"), budget)
+	assert.Equal(t, "a z ", p.Steps[find(p, "check", "hpa")].Want, "all of this name, in the order of the server")
 }
 
 // TestPlan_HandsAScaledObjectOverFirst: KEDA puts the target of its
@@ -83,15 +86,18 @@ func TestPlan_AppliesAsTheToolThatAppliesTheLiveObject(t *testing.T) {
 		options plan.Options
 		want    string
 	}{
-		"Applied":  {"The tool that applies.", []metav1.ManagedFieldsEntry{entry("argocd-controller", apply, whole, at(1)), status}, plan.Options{}, "argocd-controller"},
-		"Patched":  {"A patch of the image is not a manifest.", []metav1.ManagedFieldsEntry{entry("gitops", apply, whole, at(1)), entry("kubectl-set", update, image, at(2))}, plan.Options{}, "gitops"},
-		"Created":  {"It was created by hand, and is applied since.", []metav1.ManagedFieldsEntry{entry("kubectl-create", update, whole, at(2)), entry("gitops", apply, whole, at(1))}, plan.Options{}, "gitops"},
-		"Moved":    {"The tool of today.", []metav1.ManagedFieldsEntry{entry("old", apply, whole, at(1)), entry("new", apply, whole, at(2))}, plan.Options{}, "new"},
-		"Helm":     {"Helm 3 updates.", []metav1.ManagedFieldsEntry{entry("helm", update, whole, at(1))}, plan.Options{}, "helm"},
-		"Kubectl":  {"A client-side apply has another name than the server-side apply that follows it.", []metav1.ManagedFieldsEntry{entry("kubectl-client-side-apply", update, whole, at(1))}, plan.Options{}, "kubectl"},
-		"Unknown":  {"Nothing says who applies.", nil, plan.Options{}, "kubectl"},
-		"Asked":    {"The caller knows better.", gitops(), plan.Options{FieldManager: "deployer"}, "deployer"},
-		"NoFields": {"An entry that cannot be read.", []metav1.ManagedFieldsEntry{entry("x", apply, `[]`, nil), {Manager: "y"}}, plan.Options{}, "kubectl"},
+		"Applied":   {"The tool that applies.", []metav1.ManagedFieldsEntry{entry("argocd-controller", apply, whole, at(1)), status}, plan.Options{}, "argocd-controller"},
+		"Patched":   {"A patch of the image is not a manifest.", []metav1.ManagedFieldsEntry{entry("gitops", apply, whole, at(1)), entry("kubectl-set", update, image, at(2))}, plan.Options{}, "gitops"},
+		"Created":   {"It was created by hand, and is applied since.", []metav1.ManagedFieldsEntry{entry("kubectl-create", update, whole, at(2)), entry("gitops", apply, whole, at(1))}, plan.Options{}, "gitops"},
+		"Moved":     {"The tool of today.", []metav1.ManagedFieldsEntry{entry("old", apply, whole, at(1)), entry("new", apply, whole, at(2))}, plan.Options{}, "new"},
+		"MovedBack": {"The order of the entries plays no part.", []metav1.ManagedFieldsEntry{entry("new", apply, whole, at(2)), entry("old", apply, whole, at(1))}, plan.Options{}, "new"},
+		"Edited":    {"An update after an apply is by hand.", []metav1.ManagedFieldsEntry{entry("gitops", apply, whole, at(1)), entry("kubectl-edit", update, whole, at(2))}, plan.Options{}, "gitops"},
+		"Updated":   {"The later one, if none applies.", []metav1.ManagedFieldsEntry{entry("helm", update, whole, at(2)), entry("old", update, whole, at(1))}, plan.Options{}, "helm"},
+		"Helm":      {"Helm 3 updates.", []metav1.ManagedFieldsEntry{entry("helm", update, whole, at(1))}, plan.Options{}, "helm"},
+		"Kubectl":   {"A client-side apply has another name than the server-side apply that follows it.", []metav1.ManagedFieldsEntry{entry("kubectl-client-side-apply", update, whole, at(1))}, plan.Options{}, "kubectl"},
+		"Unknown":   {"Nothing says who applies.", nil, plan.Options{}, "kubectl"},
+		"Asked":     {"The caller knows better.", gitops(), plan.Options{FieldManager: "deployer"}, "deployer"},
+		"NoFields":  {"An entry that cannot be read.", []metav1.ManagedFieldsEntry{entry("x", apply, `[]`, nil), {Manager: "y"}}, plan.Options{}, "kubectl"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

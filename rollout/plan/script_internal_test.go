@@ -6,6 +6,7 @@
 package plan
 
 import (
+	"bytes"
 	"os/exec"
 	"strings"
 	"testing"
@@ -37,6 +38,13 @@ func TestScript_QuotesEachValue(t *testing.T) {
 			assert.NotContains(t, string(out), "yntax error", evil)
 		}
 	}
+}
+
+// TestCksum: the sums are what the command prints.
+func TestCksum(t *testing.T) {
+	assert.Equal(t, "4294967295 0", cksum(nil))
+	assert.Equal(t, "930766865 9", cksum([]byte("123456789")))
+	assert.Equal(t, "3999126958 1000", cksum(bytes.Repeat([]byte("x"), 1000)))
 }
 
 func TestScript_OfNoSteps(t *testing.T) {

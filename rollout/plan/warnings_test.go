@@ -85,6 +85,11 @@ func TestPlan_CarriesHelmsMarks(t *testing.T) {
 	labels, annotations := marks(there)
 	assert.Equal(t, map[string]string{"app.kubernetes.io/managed-by": "Helm"}, labels)
 	assert.Equal(t, helms, annotations)
+	delete(d.Annotations, "meta.helm.sh/release-name")
+	labels, annotations = marks(migration(t, func(live *appsv1.Deployment) { live.ObjectMeta = *d.ObjectMeta.DeepCopy() }))
+	assert.Empty(t, labels, "not of Helm")
+	assert.Empty(t, annotations)
+	d.Annotations["meta.helm.sh/release-name"] = "prod"
 
 	u := live(t, func(r *rollout.Rollout) {
 		r.Labels = d.Labels
@@ -95,6 +100,8 @@ func TestPlan_CarriesHelmsMarks(t *testing.T) {
 	own.Annotations = map[string]string{"meta.helm.sh/release-name": "own"}
 	back, errs := plan.Rollback(u, own, nil, plan.Options{})
 	require.Empty(t, errs)
-	_, annotations = marks(back)
-	assert.Equal(t, "own", annotations["meta.helm.sh/release-name"], "the manifest has another")
+	labels, annotations = marks(back)
+	assert.Equal(t, map[string]string{"app.kubernetes.io/managed-by": "Helm"}, labels)
+	helms["meta.helm.sh/release-name"] = "own"
+	assert.Equal(t, helms, annotations, "the manifest has another name")
 }
