@@ -6,6 +6,7 @@ package redact_test
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,12 +96,26 @@ func TestText_LooksAtAValueAgainAfterDecoding(t *testing.T) {
 	}
 }
 
+// TestText_MasksAtEachDepthOfQuotes: JSON in JSON in an error in an error.
+func TestText_MasksAtEachDepthOfQuotes(t *testing.T) {
+	text := `{"password":"walnut \"88","user":"app"}`
+	for depth := range 6 {
+		got := redact.Text(text)
+		assert.NotContains(t, got, "walnut", depth)
+		assert.NotContains(t, got, "88", depth)
+		assert.Contains(t, got, "app", depth)
+		text = strconv.Quote(text)
+	}
+}
+
 // TestText_ReadsAListOfArgumentsAsACommand: a container's command is a list.
 func TestText_ReadsAListOfArgumentsAsACommand(t *testing.T) {
 	for in, want := range map[string]string{
 		`["redis-cli","-a","walnut-88","ping"]`:           `["redis-cli","-a","[redacted]","ping"]`,
 		`['mysql', '-uroot', '-pwalnut-88', 'x']`:         `['mysql', '-uroot', '-p[redacted]', 'x']`,
 		`args ["--token" "walnut-88" "--v=2"]`:            `args ["--token" "[redacted]" "--v=2"]`,
+		`["x","--password","walnut and oak","-v","2"]`:    `["x","--password","[redacted]","-v","2"]`,
+		`['--token', 'walnut and oak', 'a b', '-c']`:      `['--token', '[redacted]', 'a b', '-c']`,
 		`{\"args\":[\"--client-secret\",\"walnut-88\"]}`:  `{\"args\":[\"--client-secret\",\"[redacted]\"]}`,
 		`["--token-file","/run/token","--password",""]`:   `["--token-file","/run/token","--password",""]`,
 		`{"flag":"--token","name":"walnut-88","n":"-1"}`:  `{"flag":"--token","name":"walnut-88","n":"-1"}`,

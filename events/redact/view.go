@@ -59,23 +59,33 @@ func levels(s string) []view {
 }
 
 // joined returns the view with the flags of a list of arguments joined to their
-// neighbors by blanks, as in a command.
+// neighbors by blanks, as in a command. A value that has a blank keeps its
+// quotes.
 func (v view) joined() view {
 	if !strings.Contains(v.text, `"-`) && !strings.Contains(v.text, "'-") {
 		return v
 	}
 	isFlag := false // the element that the text is in
+	isQuoted := false
 	return v.replaced(func(rest string) (string, int) {
 		if rest[0] != '"' && rest[0] != '\'' {
 			return "", 0
 		}
 		length := separator(rest)
+		element, _, _ := strings.Cut(rest[length:], rest[:1])
 		wasFlag := isFlag
-		isFlag = strings.HasPrefix(rest[length:], "-")
-		if length > 1 && (wasFlag || isFlag) {
-			return " ", length
+		wasQuoted := isQuoted
+		isFlag = strings.HasPrefix(element, "-")
+		isQuoted = wasFlag && !isFlag && strings.Contains(element, " ")
+		switch {
+		case length == 1 || !wasFlag && !isFlag:
+			return "", 0
+		case isQuoted:
+			return " " + rest[:1], length
+		case wasQuoted:
+			return rest[:1] + " ", length
 		}
-		return "", 0
+		return " ", length
 	})
 }
 
