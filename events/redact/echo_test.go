@@ -45,6 +45,10 @@ func TestText_MasksAValueWhereverItStands(t *testing.T) {
 			"A parser quotes a part.",
 			"a://u:walnut#8@h: bad port 'waln'", "a://u:[redacted]@h: bad port '[redacted]'",
 		},
+		"Ordinary": {
+			"A quoted word that messages have stays.",
+			`password=token-walnut in "token" of the file`, `password=[redacted] in "token" of the file`,
+		},
 		"Third": {
 			"Three bytes tell little.",
 			"a://u:walnut#8@h: bad port 'wal'", "a://u:[redacted]@h: bad port 'wal'",

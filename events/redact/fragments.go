@@ -59,8 +59,7 @@ func fragments() []string {
 		"{options}", `(?: [^|;\n]*?)?`, // of a command
 		// Values.
 		"{argument}", `(?:'([^']*)'|"([^"]*)"|([^\s"'|]*[^\s"':,;|]))`, // of a command
-		"{quoted}", quoted(""),
-		"{listed}", quoted("[ ,]+"),
+		"{quoted}", quoted(),
 		"{bare}", `(?:\[redacted\]|({first}{rest}*(?:[,;&]{more})*)(?:{end}|$))`,
 		"{more}", `(?:[\w.-]+(?:{odd}{rest}*)?|{odd}{rest}*)`, // of a value, after a comma
 		"{first}", "[^\\s,;&<\\\\\"'`)\\]}>\\[]",
@@ -120,9 +119,8 @@ const words = `
 	sets given provided specified passed when without instead before after also usage see`
 
 // quoted returns an expression for a text in quotes. A quote in a quoted text
-// has a backslash before it, and one in that 3, then 7. If between is set, a
-// text in the same quotes comes before it.
-func quoted(between string) string {
+// has a backslash before it, and one in that 3, then 7.
+func quoted() string {
 	var forms []string
 	for _, q := range []string{`"`, `'`, "`"} {
 		deepest := 8
@@ -135,11 +133,7 @@ func quoted(between string) string {
 			if n > 1 {
 				content += fmt.Sprintf(`|\\{1,%d}[^%s\\]`, n-1, q)
 			}
-			form := quote + "(" + content + ")*)"
-			if between != "" {
-				form = quote + between + form
-			}
-			forms = append(forms, form)
+			forms = append(forms, quote+"("+content+")*)")
 		}
 	}
 	return "(?:" + strings.Join(forms, "|") + ")"
