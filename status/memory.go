@@ -36,13 +36,12 @@ type lastWrite struct {
 
 func newMemory() *memory { return &memory{writes: map[types.UID]lastWrite{}} }
 
-// of returns the last write of an object, at most rememberWrite ago. It also
-// forgets a write of the future, after a clock that was wrong.
+// of returns the last write of an object, at most rememberWrite ago.
 func (m *memory) of(uid types.UID, now time.Time) lastWrite {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.writes[uid]
-	if now.Sub(last.at).Abs() >= rememberWrite {
+	if now.Sub(last.at) >= rememberWrite {
 		return lastWrite{}
 	}
 	return last
