@@ -67,8 +67,8 @@
 // # RBAC
 //
 // The Recorder needs create and patch in each namespace whose objects have
-// Events, and for cluster-scoped objects in Options.Namespace. The core group
-// is the fallback: see [NewSink].
+// Events, and for cluster-scoped objects in the namespace default. The core
+// group is the fallback: see [NewSink].
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]

@@ -4,10 +4,13 @@
 package events
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
 	"golang.org/x/time/rate"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // maxSeen is how many objects evictOne looks at.
@@ -22,10 +25,7 @@ const (
 // admit adds the object of an occurrence. It returns nil, and counts the
 // occurrence as lost, if there are too many and it can evict none.
 func (e *engine) admit(o *occurrence) *object {
-	name := o.ref.Namespace
-	if name == "" {
-		name = e.o.Namespace
-	}
+	name := cmp.Or(o.ref.Namespace, metav1.NamespaceDefault)
 	n := e.namespaces[name]
 	isFailing := n != nil && n.isFailing()
 	if len(e.objects) >= e.o.MaxObjects && !e.evictOne(nil, isFailing) {

@@ -67,11 +67,11 @@ func ExampleNewSink() {
 
 func ExampleNew() {
 	s := newServer()
-	_, err := events.New(events.NewSink(s.events, s.core), "agents.example.com/", events.Options{Namespace: "runs"})
+	_, err := events.New(events.NewSink(s.events, s.core), "agents.example.com/", events.Options{WritesPerMinute: 7000})
 	fmt.Println(err) // all mistakes
 	// Output:
 	// events: controller name "agents.example.com/": name part must be non-empty; name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character; want a qualified name such as agents.example.com/agentrun
-	// events: Options.Namespace is "runs"; want "default" or "kube-system"
+	// events: Options.WritesPerMinute is 7000; want at most 6000
 }
 
 // With controller-runtime call rec.RunWith(ctx, mgr.Start) in place of

@@ -67,9 +67,6 @@ type Options struct {
 	// reconcile reads from Secrets as well, set the Redact method of a
 	// redact.SecretValues.
 	Redact func(string) string
-	// Namespace holds the Events of cluster-scoped objects: "default" or
-	// "kube-system"; the API server accepts no other. Zero means "default".
-	Namespace string
 	// OnResult, if set, is called with the number of occurrences that were
 	// emitted, aggregated or dropped: ResultEmitted, ResultAggregated or
 	// ResultDropped. The goroutine that records or writes calls it. It must not
@@ -90,22 +87,16 @@ func (o *Options) complete() error {
 		o.Instance, _ = os.Hostname()
 	}
 	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), caller.MaxName)], ""), "unknown")
-	o.Namespace = cmp.Or(o.Namespace, "default")
-	var tooMany, noNamespace error
+	var tooMany error
 	if o.WritesPerMinute > maxWritesPerMinute {
 		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d",
 			o.WritesPerMinute, maxWritesPerMinute)
-	}
-	if o.Namespace != "default" && o.Namespace != "kube-system" {
-		noNamespace = fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"",
-			o.Namespace)
 	}
 	return errors.Join(
 		positive("WritesPerMinute", &o.WritesPerMinute, 5), tooMany,
 		positive("TotalWritesPerSecond", &o.TotalWritesPerSecond, 20),
 		positive("MaxObjects", &o.MaxObjects, 8192),
 		positive("DrainTimeout", &o.DrainTimeout, 25*time.Second),
-		noNamespace,
 	)
 }
 

@@ -41,7 +41,6 @@ func TestNew_Refuses(t *testing.T) {
 		"NaN":                  {"Nor of no number at all.", good, controller, events.Options{TotalWritesPerSecond: math.NaN()}, "TotalWritesPerSecond"},
 		"MaxObjects":           {"A negative bound is refused.", good, controller, events.Options{MaxObjects: -1}, "MaxObjects"},
 		"DrainTimeout":         {"A negative time is refused.", good, controller, events.Options{DrainTimeout: -1}, "DrainTimeout"},
-		"Namespace":            {"The API server takes no other.", good, controller, events.Options{Namespace: "runs"}, "kube-system"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +52,8 @@ func TestNew_Refuses(t *testing.T) {
 }
 
 func TestNew_NamesAllThatIsWrong(t *testing.T) {
-	_, err := events.New(nil, "agent run", events.Options{WritesPerMinute: 7000, DrainTimeout: -1, Namespace: "foo"})
-	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "WritesPerMinute is 7000", "DrainTimeout is -1ns", `Namespace is "foo"`} {
+	_, err := events.New(nil, "agent run", events.Options{WritesPerMinute: 7000, DrainTimeout: -1})
+	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "WritesPerMinute is 7000", "DrainTimeout is -1ns"} {
 		require.ErrorContains(t, err, part)
 	}
 	assert.NotContains(t, err.Error(), "regex")
@@ -72,7 +71,6 @@ func TestNew_AcceptsTheLimits(t *testing.T) {
 			{DrainTimeout: 1},
 			{MaxObjects: 1},
 			{Scheme: (*runtime.Scheme)(nil)},
-			{Namespace: "kube-system"},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}

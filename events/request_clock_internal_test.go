@@ -14,8 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/proompteng/controllerkit/events/internal/caller"
 )
 
 // noClient is a client that no test calls.
@@ -56,24 +54,4 @@ func TestRequest_SurvivesAClockThatIsSetBack(t *testing.T) {
 	now := time.Now()
 	req := r.requestOf(&write{object: o, series: s, number: ahead, count: 2, since: now, last: now})
 	assert.WithinDuration(t, now, req.series.LastObservedTime.Time, time.Minute)
-}
-
-// TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions, and the
-// reference has none.
-func TestRequest_PutsClusterScopedObjectsIntoTheNamespaceOfTheOptions(t *testing.T) {
-	r, err := New(NewCoreSink(noClient), "agentrun", Options{Namespace: "kube-system"})
-	require.NoError(t, err)
-	node := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: "n"}
-	for range 2 {
-		r.Eventf(node, nil, corev1.EventTypeWarning, "A", "B", "c")
-	}
-	id, err := caller.Identify(node, nil)
-	require.NoError(t, err)
-	o := r.objects[id]
-	s, _ := r.next(o, time.Now())
-	req := r.requestOf(r.begin(o, s, time.Now()))
-	assert.Equal(t, "kube-system", req.event.Namespace)
-	assert.Empty(t, req.event.Regarding.Namespace)
-	assert.Equal(t, corev1.EventTypeWarning, req.event.Type)
-	assert.Equal(t, int32(2), req.event.Series.Count)
 }

@@ -85,23 +85,22 @@ func TestWhatKubectlShows(t *testing.T) {
 	}
 }
 
-// TestDescribeOfAClusterScopedObject: kubectl finds its Events, wherever they
-// are kept.
+// TestDescribeOfAClusterScopedObject: kubectl finds its Events by either group.
 //
 //req:shows E7
 func TestDescribeOfAClusterScopedObject(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)
-	for namespace, w := range map[string]way{"default": bothGroups, "kube-system": coreOnly} {
+	for name, w := range map[string]way{"BothGroups": bothGroups, "CoreOnly": coreOnly} {
 		class, err := s.kube.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: s.namespace + "-"},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
-		r := record(t, plane.Config(), w, events.Options{Namespace: namespace})
+		r := record(t, plane.Config(), w, events.Options{})
 		failed(r.Recorder, class)
 		failed(r.Recorder, class)
 		r.flushed(t)
-		assert.Regexp(t, `\(x2 over .*connection refused`, s.kubectl(t, "describe", "priorityclass/"+class.Name), namespace)
+		assert.Regexp(t, `\(x2 over .*connection refused`, s.kubectl(t, "describe", "priorityclass/"+class.Name), name)
 	}
 }
 
