@@ -49,6 +49,10 @@ func TestText_MasksAValueWhereverItStands(t *testing.T) {
 			"A quoted word that messages have stays.",
 			`password=token-walnut in "token" of the file`, `password=[redacted] in "token" of the file`,
 		},
+		"Placeholder": {
+			"A long one stays, too.",
+			`password="<` + strings.Repeat("of the file ", 50) + `>"`, `password="<` + strings.Repeat("of the file ", 50) + `>"`,
+		},
 		"Third": {
 			"Three bytes tell little.",
 			"a://u:walnut#8@h: bad port 'wal'", "a://u:[redacted]@h: bad port 'wal'",

@@ -232,6 +232,10 @@ func TestSecretValuesAreBounded(t *testing.T) {
 	assert.Equal(t, value(1), secrets.Redact(value(1)), "the oldest left")
 	assert.Equal(t, redact.Mask, secrets.Redact(value(2)))
 	assert.Equal(t, redact.Mask, secrets.Redact(value(1024)))
+	for range 12 {
+		secrets.Add([]byte(strings.Repeat("x", 100<<10)))
+	}
+	assert.Equal(t, redact.Mask, secrets.Redact(value(1024)), "a known value counts once")
 }
 
 // Redact leaves none of several overlapping values whole. If two begin at the
