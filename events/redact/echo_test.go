@@ -125,6 +125,7 @@ func TestText_ReadsAListOfArgumentsAsACommand(t *testing.T) {
 		`["x","--password","walnut and oak","-v","2"]`:    `["x","--password","[redacted]","-v","2"]`,
 		`['--token', 'walnut and oak', 'a b', '-c']`:      `['--token', '[redacted]', 'a b', '-c']`,
 		`{\"args\":[\"--client-secret\",\"walnut-88\"]}`:  `{\"args\":[\"--client-secret\",\"[redacted]\"]}`,
+		`unknown flag "-v" , `:                            `unknown flag "-v" , `,
 		`["--token-file","/run/token","--password",""]`:   `["--token-file","/run/token","--password",""]`,
 		`{"flag":"--token","name":"walnut-88","n":"-1"}`:  `{"flag":"--token","name":"walnut-88","n":"-1"}`,
 		`{"stringData":{"a":"tok-alpha","b":"walnut-8"}}`: `{"stringData":{"a":"[redacted]","b":"[redacted]"}}`,

@@ -91,9 +91,11 @@ func TestSecretValues_MaskWhatIsEscapedTwice(t *testing.T) {
 	for _, value := range []string{
 		"p@ss/w0rd&\"1\"", `back\slash%41 and "more"`, "grüß dich, welt", "two  blanks\tand a tab",
 	} {
+		ascii := strconv.QuoteToASCII(value)
 		var secrets redact.SecretValues
 		require.Equal(t, 1, secrets.Add([]byte(value)))
 		for name, text := range map[string]string{
+			"ASCII":         ascii[1 : len(ascii)-1],
 			"LowerCase":     lower(url.QueryEscape(value)),
 			"LowerCasePath": lower(url.PathEscape(value)),
 			"JSONInJSON":    inJSON(inJSON(value)),
@@ -210,6 +212,12 @@ func TestSecretValuesSideBySide(t *testing.T) {
 	var secrets redact.SecretValues
 	secrets.Add([]byte("tulip&rose"))
 	assert.Equal(t, redact.Mask+redact.Mask, secrets.Redact("tulip&rosetulip&rose"))
+}
+
+func TestSecretValuesWithTwoBlanks(t *testing.T) {
+	var secrets redact.SecretValues
+	secrets.Add([]byte("two  blanks"))
+	assert.Equal(t, "a\n"+redact.Mask, secrets.Redact("a\ntwo  blanks"))
 }
 
 func TestSecretValuesDoNotKeepTheCallersBytes(t *testing.T) {
