@@ -85,6 +85,8 @@ func TestPlan_CarriesHelmsMarks(t *testing.T) {
 	labels, annotations := marks(there)
 	assert.Equal(t, map[string]string{"app.kubernetes.io/managed-by": "Helm"}, labels)
 	assert.Equal(t, helms, annotations)
+	labels, _ = marks(migration(t, func(live *appsv1.Deployment) { live.Annotations = helms }))
+	assert.Empty(t, labels, "the live object has none")
 	delete(d.Annotations, "meta.helm.sh/release-name")
 	labels, annotations = marks(migration(t, func(live *appsv1.Deployment) { live.ObjectMeta = *d.ObjectMeta.DeepCopy() }))
 	assert.Empty(t, labels, "not of Helm")
