@@ -83,3 +83,31 @@ func TestCommit_ComparesOnlyVersionsOfOneObject(t *testing.T) {
 		})
 	}
 }
+
+// TestCommit_RemembersTheNewestOfTwoReplies: that of the first write comes
+// after that of the second.
+func TestCommit_RemembersTheNewestOfTwoReplies(t *testing.T) {
+	atVersion := func(version string) *Run {
+		r := bigRun()
+		r.ResourceVersion = version
+		return r
+	}
+	var w status.Writer
+	var commit func(before *Run)
+	writes := 0
+	w = via(patching(func([]byte, ...string) (*Run, error) {
+		writes++
+		if writes == 2 {
+			return withPhase(atVersion("3"), "Stopping"), nil
+		}
+		commit(atVersion("2"))
+		return withPhase(atVersion("2"), "Stopping"), nil
+	}), status.Writer{FieldNames: status.FieldNames{UpdatedAt: "-"}})
+	commit = func(before *Run) {
+		_, err := w.Commit(t.Context(), before, withPhase(before, "Stopping"), running)
+		require.NoError(t, err)
+	}
+	commit(atVersion("1"))
+	assert.Equal(t, 2, writes)
+	assert.True(t, w.IsStale(atVersion("2")))
+}
