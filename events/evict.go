@@ -54,8 +54,8 @@ func (e *engine) admit(o *occurrence) *object {
 // such a namespace. It never evicts except.
 func (e *engine) evictOne(except *object, forFailing bool) bool {
 	var found *object
-	seen := 0
-	for _, o := range e.objects { // in a random order
+	for range maxSeen {
+		o := e.anyObject()
 		isFree := o.writing == nil && o != except
 		switch {
 		case isFree && !o.waitsForFirst():
@@ -64,16 +64,21 @@ func (e *engine) evictOne(except *object, forFailing bool) bool {
 		case isFree && !forFailing && o.namespace.isFailing():
 			found = o
 		}
-		seen++
-		if seen == maxSeen {
-			break
-		}
 	}
 	if found == nil {
 		return false
 	}
 	e.evict(found)
 	return true
+}
+
+// anyObject returns an object at random. It begins anew each time: objects that
+// wait gather where one search goes on from the last.
+func (e *engine) anyObject() *object {
+	for _, o := range e.objects {
+		return o
+	}
+	return nil
 }
 
 // evict removes an object, and gives up what waits about it.

@@ -168,6 +168,26 @@ func TestNewReason_DoesNotWaitBehindAFlappingOne(t *testing.T) {
 	})
 }
 
+// TestFirstEvent_IsKeptWhileOthersWait: an object that does not wait makes room.
+func TestFirstEvent_IsKeptWhileOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			room = 800
+			wait = 500
+		)
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: room, TotalWritesPerSecond: 1e6})
+		require.NoError(t, err)
+		for i, o := range objects(30 * room) {
+			rec.Failure(o, errAway)
+			if i%wait == 0 {
+				require.NoError(t, rec.Flush(t.Context()))
+			}
+		}
+		assert.Empty(t, rec.Stats().Lost)
+	})
+}
+
 // TestSeries_OfAllObjectsAreBounded: four times MaxObjects in all. Others are
 // dropped.
 func TestSeries_OfAllObjectsAreBounded(t *testing.T) {
