@@ -19,7 +19,7 @@ func flagRules() []rule {
 			name:     "user and password of curl",
 			keywords: "-u --cert --creds --src-creds --dest-creds",
 			find: `(?:-u|--user|--proxy-user|--cert|--(?:src-|dest-)?creds)` +
-				`(?:[ =]*["']?|["'][ ,]+["'])[^\s:"'=]+:([^\s"']+)`,
+				`(?:[ =]*["']?|["'][ ,]+["'])[^\s:"'=]+:{argument}`,
 			keep:     `\d*`,
 			leak:     `curl -u admin:<<{p:12}>> https://example.com: exit status 22`,
 			harmless: `docker run -u 1000:1000 image`,
@@ -27,14 +27,14 @@ func flagRules() []rule {
 		{
 			name:     "user and password of HTTPie",
 			keywords: "http",
-			find:     `https? +(?:\S+ +){0,3}(?:-a|--auth) +[^\s:]+:([^\s"']+)`,
+			find:     `https? +(?:\S+ +){0,3}(?:-a|--auth) +[^\s:]+:{argument}`,
 			leak:     `http -a ci:<<{a:16}>> GET api.example.com: 401`,
 			harmless: `http proxy -a is not known`,
 		},
 		{
 			name:     "user and password of SMB",
 			keywords: "-U",
-			find:     `(?:-U|--user)[ =]*["']?[^\s%"']+%([^\s"']+)`,
+			find:     `(?:-U|--user)[ =]*["']?[^\s%"']+%{argument}`,
 			leak:     `smbclient -U app%<<{p:10}>> //files/share: NT_STATUS_LOGON_FAILURE`,
 			harmless: `psql -U app -h db`,
 		},
