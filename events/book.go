@@ -56,7 +56,8 @@ type episode struct {
 	controller string
 	failure    string    // the reason that Recovered will name; empty while none is open
 	conflicts  time.Time // the first of the conflicts in a row that opened no failure
-	number     int       // of the failure, the open or the last one
+
+	failureNumber int // of the open failure, or the last one
 }
 
 // An identity and an about distinguish the series of one object.
@@ -85,7 +86,8 @@ type series struct {
 	since, last time.Time
 	order       time.Time // the oldest series is written first: since it waits, or was tried
 
-	episode  int  // the number of the failure that the last occurrence was of
+	failureNumber int // of the last occurrence; zero if plain
+
 	isChange bool // an occurrence that is a new Event waits, because the object failed again
 	stored   stored
 	unsure   stored // an Event whose creation had no answer
@@ -105,15 +107,15 @@ type stored struct {
 type occurrence struct {
 	identity
 
-	key         caller.Key
-	about       about
-	isConflict  bool
-	episode     int    // the number of the failure; zero if plain
-	hash        uint64 // of the text as it was recorded
-	ref         *corev1.ObjectReference
-	text        string // clean
-	annotations map[string]string
-	isClean     bool // ref, text and annotations are set
+	key           caller.Key
+	about         about
+	isConflict    bool
+	failureNumber int    // zero if plain
+	hash          uint64 // of the text as it was recorded
+	ref           *corev1.ObjectReference
+	text          string // clean
+	annotations   map[string]string
+	isClean       bool // ref, text and annotations are set
 }
 
 // A kind is what an occurrence says of an object.
@@ -166,7 +168,7 @@ func (e *engine) recovered(o *occurrence) {
 	asIs := func(reason string) string { return reason }
 	o.text = redact.Note("recovered from "+from, asIs)
 	o.isClean = true
-	o.episode = ep.number
+	o.failureNumber = ep.failureNumber
 	e.stats.Recorded++
 	e.count(found, o, time.Now())
 }
@@ -179,14 +181,14 @@ func (e *engine) count(obj *object, o *occurrence, now time.Time) {
 			return
 		}
 		if ep.failure == "" {
-			ep.number++
+			ep.failureNumber++
 			e.dropRecovery(obj, o.controller)
 		}
 		if !o.isConflict {
 			ep.conflicts = time.Time{}
 		}
 		ep.failure = o.reason
-		o.episode = ep.number
+		o.failureNumber = ep.failureNumber
 	}
 	s := obj.find(o)
 	if s == nil {

@@ -24,8 +24,8 @@ func (s *series) add(o *occurrence, now time.Time, pause time.Duration) {
 		s.annotations = o.annotations
 	}
 	s.hash = o.hash
-	if s.episode != o.episode { // kubectl describe shows a new Event last
-		s.episode = o.episode
+	if s.failureNumber != o.failureNumber { // kubectl describe shows a new Event last
+		s.failureNumber = o.failureNumber
 		s.isChange = true
 		s.isOld = true
 		s.pause = pause
